@@ -1,0 +1,41 @@
+# The commands a person types. Everything installs itself where it is missing.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test test-all lint bench ui clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+$(STAMP): requirements.lock pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is needed; name another one with make PYTHON=..." >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/python -m reanon_core.warm
+	@touch $(STAMP)
+
+install: $(STAMP) ## make .venv with reanon in it, and warm the kernels
+
+demo: $(STAMP) ## run the census demo: 8 quarterly releases
+	$(BIN)/python data/census/demo.py
+
+test: $(STAMP) ## run the test-suite
+	$(BIN)/python -m pytest -q -n 2 tests
+
+test-all: $(STAMP) ## also what is too long for CI
+	$(BIN)/python -m pytest -q -n 2 -m "slow or not slow" tests
+
+lint: $(STAMP) ## ruff and mypy --strict
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(STAMP) ## measure ratios inside one run, write build/bench.json
+	$(BIN)/python tests/benchmarks/bench.py
+
+clean: ## remove what was built (never the private stores)
+	rm -rf $(VENV) build *.egg-info

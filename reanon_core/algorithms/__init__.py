@@ -1,0 +1,1 @@
+"""One folder per paper; the folders never import each other."""

@@ -1,0 +1,1 @@
+"""m-invariance, after Xiao and Tao (2007): every person is always hidden among the same values. See PAPER.md."""

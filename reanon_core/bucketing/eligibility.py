@@ -1,0 +1,64 @@
+"""m-eligibility: no value may be carried by more than one in m rows. Integer arithmetic only."""
+
+import numpy as np
+
+from reanon_core.model.arrays import Int64
+from reanon_core.model.errors import NotEligible, Unpublishable
+
+
+def is_eligible(counts: Int64, m: int) -> bool:
+    """Whether the multiset with these value counts is m-eligible; the empty one is.
+
+    Paper: [XT07] Section 4.1.
+    """
+    return len(counts) == 0 or int(counts.max()) * m <= int(counts.sum())
+
+
+def require_eligible(counts: Int64, m: int, values: tuple[str, ...]) -> None:
+    """Refuse new rows that are not m-eligible, naming the value, its count, the bound and the largest m that works.
+
+    Raises: NotEligible.
+    """
+    if not is_eligible(counts, m):
+        top, rows = int(counts.argmax()), int(counts.sum())
+        raise NotEligible(value=values[top], count=int(counts[top]), rows=rows, m=m, largest_m=rows // int(counts[top]))
+
+
+def deferred(counts: Int64, m: int) -> Int64:
+    """How many rows of each value to hold back so that the most rows remain and are m-eligible.
+
+    Every m-eligible subset has some greatest count c with c * m <= sum of min(count, c); cutting every value
+    at the largest such c keeps the most rows.
+    """
+    low, high = 0, int(counts.max(initial=0))
+    while low < high:  # c * m - sum(min(count, c)) is convex in c and 0 at 0, so the c that work are an interval from 0
+        cut = (low + high + 1) // 2
+        if cut * m <= int(np.minimum(counts, cut).sum()):
+            low = cut
+        else:
+            high = cut - 1
+    return counts - np.minimum(counts, low)
+
+
+def padding(counts: Int64, m: int) -> Int64:
+    """The least number of counterfeits of each value that makes the multiset m-eligible.
+
+    c = m * n_1 - rows counterfeits over the other values, none raised above n_1. Values with the most rows are filled
+    first, so that few values are touched.
+
+    Raises: Unpublishable if fewer than m values are known.
+    """
+    if is_eligible(counts, m):
+        return np.zeros_like(counts)
+    if len(counts) < m:
+        raise Unpublishable(
+            f"not_eligible: pad needs at least m = {m} sensitive values, and {len(counts)} are known; "
+            f"declare more values of the sensitive column, or use defer"
+        )
+    top = int(counts.max())
+    lacking = m * top - int(counts.sum())
+    pads = np.zeros_like(counts)
+    for value in np.argsort(-counts, kind="stable"):
+        pads[value] = min(lacking, top - int(counts[value]))
+        lacking -= int(pads[value])
+    return pads

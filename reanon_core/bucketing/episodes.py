@@ -1,0 +1,55 @@
+"""Where people go whose sensitive value left their signature: same signature or a disjoint one.
+
+Paper: none; departure D3. A person's signatures are pairwise equal or disjoint, so that knowing *that* a value changed
+gives nothing away about which one it was.
+"""
+
+from typing import Literal
+
+import numpy as np
+
+from reanon_core.bucketing.division import DISPLACED, Division
+from reanon_core.bucketing.roster import Roster
+from reanon_core.bucketing.signatures import Signature, Signatures
+from reanon_core.model.arrays import Int32, Int64
+from reanon_core.model.errors import Unpublishable
+from reanon_core.model.snapshot import Snapshot
+
+SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
+
+
+def resettle(
+    snapshot: Snapshot, division: Division, roster: Roster, signatures: Signatures, pool: Int64, m: int
+) -> tuple[Signatures, Int32]:
+    """A signature for each displaced row ([n], -1 for the others), and the list with what had to be added.
+
+    Raises: Unpublishable if too few values lie outside the signatures that somebody already had.
+    """
+    chosen = np.full(snapshot.size, -1, dtype=np.int32)
+    settled: dict[tuple[Signature, int], int] = {}
+    for row in np.flatnonzero(division.entry == DISPLACED).tolist():
+        first, last = (int(roster.persons.searchsorted(snapshot.persons[row], side=side)) for side in SIDES)
+        had = {value for entry in range(first, last) for value in signatures.tuples[roster.signature[entry]]}
+        key = (tuple(sorted(had)), int(snapshot.sensitive[row]))
+        if key not in settled:
+            signature = _disjoint_signature(key[1], had, signatures, pool, m)
+            if signature not in signatures.number:
+                signatures = signatures.extended([signature])
+            settled[key] = signatures.number[signature]
+        chosen[row] = settled[key]
+    return signatures, chosen
+
+
+def _disjoint_signature(value: int, had: set[int], signatures: Signatures, pool: Int64, m: int) -> Signature:
+    """A signature with the value and none of those the person had: a known one if there is, the smallest first."""
+    known = [s for s in signatures.tuples if len(s) >= m and value in s and had.isdisjoint(s)]
+    if known:
+        return min(known, key=lambda signature: (len(signature), signature))
+    others = [int(v) for v in np.argsort(-pool, kind="stable") if v != value and int(v) not in had]
+    if len(others) < m - 1:
+        raise Unpublishable(
+            f"on_sensitive_change: episode needs a new signature of m = {m} values that shares none with the "
+            f"{len(had)} a person was hidden among before, and only {len(others) + 1} of {len(pool)} known values are "
+            f"left; leave that person out of the snapshot, or start a new series with a smaller m"
+        )
+    return tuple(sorted([value, *others[: m - 1]]))

@@ -1,0 +1,42 @@
+"""The signature of everyone ever published."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reanon_core.model.arrays import Int32, Int64, frozen
+
+
+@dataclass(frozen=True, eq=False)
+class Roster:
+    """For every person ever published: the signature they are hidden in and the value they had.
+
+    Somebody whose sensitive value changed has one row for each of their signatures; these share no value.
+    """
+
+    persons: Int64  # [p] ascending
+    signature: Int32  # [p] number of the signature
+    sensitive: Int32  # [p] the latest value under that signature
+
+    def __post_init__(self) -> None:
+        """Freeze the arrays."""
+        for name, dtype in (("persons", np.int64), ("signature", np.int32), ("sensitive", np.int32)):
+            object.__setattr__(self, name, frozen(getattr(self, name), dtype))
+
+    @staticmethod
+    def empty() -> "Roster":
+        """Nobody was ever published."""
+        return Roster(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
+
+    def recorded(self, entry: Int32, persons: Int64, signature: Int32, sensitive: Int32) -> "Roster":
+        """The roster after these people are published; `entry` [n] is their row in it, negative if they have none."""
+        latest = self.sensitive.copy()
+        known = entry >= 0
+        latest[entry[known]] = sensitive[known]
+        new = ~known
+        at = self.persons.searchsorted(persons[new], side="right")
+        return Roster(
+            np.insert(self.persons, at, persons[new]),
+            np.insert(self.signature, at, signature[new]),
+            np.insert(latest, at, sensitive[new]),
+        )

@@ -1,0 +1,125 @@
+"""What exists, by name: literal dicts, no decorator, no directory scan."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any
+
+from reanon_core.algorithms.m_invariance.publisher import MInvariance
+from reanon_core.attacks.exact_risk import ExactRisk
+from reanon_core.attacks.intersection import IntersectionAttack
+from reanon_core.checks.k_anonymity import KAnonymity
+from reanon_core.checks.l_diversity import LDiversity
+from reanon_core.checks.m_invariance import MInvariance as MInvarianceCheck
+from reanon_core.checks.m_uniqueness import MUniqueness
+from reanon_core.checks.well_formedness import WellFormedness
+from reanon_core.metrics.counterfeits import CounterfeitCount
+from reanon_core.metrics.discernibility import Discernibility
+from reanon_core.metrics.generalization import GlobalCertaintyPenalty, LossMetric, NormalizedCertaintyPenalty
+from reanon_core.metrics.group_size import AverageGroupSize
+from reanon_core.metrics.query_error import CountingQueryError
+from reanon_core.model.errors import InvalidParameter, Problem, require
+from reanon_core.protocols import Attack, Check, Metric, Publisher
+
+PUBLISHERS: dict[str, type[MInvariance]] = {
+    "m-invariance": MInvariance,
+}
+
+CHECKS: dict[str, type[WellFormedness | KAnonymity | LDiversity | MUniqueness | MInvarianceCheck]] = {
+    "well-formedness": WellFormedness,
+    "k-anonymity": KAnonymity,
+    "l-diversity": LDiversity,
+    "m-uniqueness": MUniqueness,
+    "m-invariance": MInvarianceCheck,
+}
+
+ATTACKS: dict[str, type[IntersectionAttack | ExactRisk]] = {
+    "intersection": IntersectionAttack,
+    "risk": ExactRisk,
+}
+
+METRICS: dict[
+    str,
+    type[
+        CountingQueryError
+        | GlobalCertaintyPenalty
+        | NormalizedCertaintyPenalty
+        | LossMetric
+        | Discernibility
+        | AverageGroupSize
+        | CounterfeitCount
+    ],
+] = {
+    "query-error": CountingQueryError,
+    "gcp": GlobalCertaintyPenalty,
+    "ncp": NormalizedCertaintyPenalty,
+    "lm": LossMetric,
+    "discernibility": Discernibility,
+    "average-group-size": AverageGroupSize,
+    "counterfeits": CounterfeitCount,
+}
+
+
+def build_publisher(name: str, parameters: Mapping[str, object]) -> Publisher[Any, Any]:
+    """The technique of that name with these parameters.
+
+    Raises: InvalidParameter with every problem at once.
+    """
+    return _built("technique", PUBLISHERS, name, parameters)  # type: ignore[no-any-return]
+
+
+def build_check(name: str, parameters: Mapping[str, object]) -> Check:
+    """The check of that name with these parameters.
+
+    Raises: InvalidParameter with every problem at once.
+    """
+    return _built("check", CHECKS, name, parameters)  # type: ignore[no-any-return]
+
+
+def build_attack(name: str) -> Attack:
+    """The attack of that name.
+
+    Raises: InvalidParameter.
+    """
+    return _built("attack", ATTACKS, name, {})  # type: ignore[no-any-return]
+
+
+def own_checks(publisher: Publisher[Any, Any]) -> tuple[Check, ...]:
+    """The checks that a technique must always pass: what it promises, and that the release is what it says it is."""
+    return OWN_CHECKS[publisher.name](publisher)
+
+
+def _own_checks_of_m_invariance(publisher: MInvariance) -> tuple[Check, ...]:
+    m = publisher.m
+    return (
+        WellFormedness(),
+        KAnonymity(k=m),
+        LDiversity(ell=m, form="frequency"),
+        MUniqueness(m=m),
+        MInvarianceCheck(m=m, episodes=publisher.on_sensitive_change == "episode"),
+    )
+
+
+OWN_CHECKS = {"m-invariance": _own_checks_of_m_invariance}
+
+
+def all_metrics() -> tuple[Metric, ...]:
+    """Every metric with its default parameters."""
+    return tuple(metric() for metric in METRICS.values())
+
+
+def _built(what: str, known: Mapping[str, type], name: str, parameters: Mapping[str, object]) -> Any:
+    if name not in known:
+        raise InvalidParameter(Problem(what, f"be one of {', '.join(known)}", name))
+    accepted = {field.name: field for field in fields(known[name])}
+    problems = [
+        Problem(f"{what} {name}: {key}", f"be one of its parameters ({', '.join(accepted) or 'it has none'})")
+        for key in parameters
+        if key not in accepted
+    ]
+    problems += [
+        Problem(f"{what} {name}: {key}", "be given")
+        for key, field in accepted.items()
+        if field.default is MISSING and field.default_factory is MISSING and key not in parameters
+    ]
+    require(problems, InvalidParameter)
+    return known[name](**parameters)

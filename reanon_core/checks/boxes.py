@@ -1,0 +1,83 @@
+"""The published intervals as the judge reads them: right in themselves, and right for their members."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from reanon_core.model.arrays import MISSING, Bool, Int8, Int32, Int64
+from reanon_core.model.release import Boxes
+from reanon_core.model.schema import QuasiIdentifier
+
+NONE, SOME, ALL = 0, 1, 2
+"""How many members of a group lack the value, as `Boxes.missing` says it."""
+
+
+def box_flaws(boxes: Boxes, columns: Sequence[QuasiIdentifier]) -> dict[str, int]:
+    """What is wrong with the intervals whoever their members are: one count for each group and column.
+
+    Paper: [XT07] Definition 2, and Section 4.1 on the least length of an interval.
+    """
+    low, high = boxes.low.astype(np.int64), boxes.high.astype(np.int64)
+    interval = boxes.missing != ALL  # elsewhere there is no interval to judge
+    absent = (boxes.low == MISSING, boxes.high == MISSING)
+    least = np.array([column.min_width for column in columns], dtype=np.int64)[:, None]
+    return {
+        "unknown missing flags": _count((boxes.missing < NONE) | (boxes.missing > ALL)),
+        "intervals at odds with their missing flag": _count((absent[0] == interval) | (absent[1] == interval)),
+        "intervals that end before they begin": _count(interval & (low > high)),
+        "intervals too narrow": _count(interval & (low <= high) & (high - low + 1 < least)),
+        "intervals outside the domain": _count(interval & _outside(boxes, columns)),
+    }
+
+
+def membership_flaws(boxes: Boxes, qi: Int32, position: Int64, group: Int32) -> dict[str, int]:
+    """What is wrong between the intervals and the values of the people behind them.
+
+    `position` and `group` say where each published person is in the snapshot and in the release.
+    Paper: [XT07] Definition 2, property 2: the interval covers the value.
+    """
+    uncovered = flags = 0
+    members = np.bincount(group, minlength=boxes.count)
+    for low, high, missing, column in zip(boxes.low, boxes.high, boxes.missing, qi, strict=True):
+        codes = column[position]
+        lacking = codes == MISSING
+        uncovered += len(codes) - _count(_covers(low[group], high[group], missing[group], codes))
+        flags += _count(_wrong_flags(missing, members, group[lacking]))
+    return {"values outside their interval": uncovered, "wrong missing flags": flags}
+
+
+def _covers(low: Int32, high: Int32, missing: Int8, codes: Int32) -> Bool:
+    """Whether the interval covers the code, one of each; a missing code is covered by the flag alone."""
+    covered: Bool = np.where(
+        codes == MISSING,
+        missing != NONE,
+        (low <= codes) & (codes <= high) & (missing != ALL),
+    )
+    return covered
+
+
+def _wrong_flags(missing: Int8, members: Int64, lacking: Int32) -> Bool:
+    """Groups whose flag is not what their members say; a group of counterfeits alone has none to say it."""
+    lack = np.bincount(lacking, minlength=len(members))
+    expected = np.where(lack == 0, NONE, np.where(lack == members, ALL, SOME))
+    wrong: Bool = (members > 0) & (missing != expected)
+    return wrong
+
+
+def _outside(boxes: Boxes, columns: Sequence[QuasiIdentifier]) -> Bool:
+    outside = np.zeros(boxes.low.shape, dtype=np.bool_)
+    for index, column in enumerate(columns):
+        if (domain := _declared_domain(column)) is not None:
+            outside[index] = (boxes.low[index] < domain[0]) | (boxes.high[index] > domain[1])
+    return outside
+
+
+def _declared_domain(column: QuasiIdentifier) -> tuple[int, int] | None:
+    """First and last code; the values of a category are its leaves, whether or not a domain is written down."""
+    if column.domain is None and column.taxonomy is not None:
+        return 0, len(column.taxonomy.leaves) - 1
+    return column.domain
+
+
+def _count(flags: Bool) -> int:
+    return int(np.count_nonzero(flags))

@@ -1,0 +1,123 @@
+"""The groups of a release as every judge reads them: sizes, how often each value appears, signatures."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reanon_core.model.arrays import Int32, Int64, UInt64
+from reanon_core.model.ledger import Entry
+from reanon_core.model.release import Release
+from reanon_core.model.verdict import Verdict
+
+BITS = 64
+"""The number of bits of a word."""
+DENSE = 8
+"""A table of this many entries a row is still quicker to fill than the rows are to sort."""
+
+
+@dataclass(frozen=True, eq=False)
+class ValueCounts:
+    """How often each sensitive value appears in each group: one item for each pair that appears."""
+
+    groups: int
+    """The number of groups, those without rows included."""
+    values: int
+    """The number of sensitive values known so far; at least 1."""
+    group: Int64  # [p] ascending
+    value: Int64  # [p] ascending within a group
+    count: Int64  # [p] at least 1
+
+
+def group_sizes(release: Release) -> Int64:
+    """The number of rows of each group, counterfeits included.
+
+    Requires: `unreadable` is 0.
+    """
+    return np.bincount(release.group, minlength=release.boxes.count).astype(np.int64, copy=False)
+
+
+def value_counts(entry: Entry) -> ValueCounts:
+    """How often each sensitive value appears in each group.
+
+    Requires: `unreadable` is 0.
+    """
+    release, values = entry.release, entry.snapshot.schema.sensitive.values
+    width = max(1, len(values))
+    keys = release.group.astype(np.int64) * width + release.sensitive
+    pairs, count = _counted(keys, release.boxes.count * width)
+    return ValueCounts(release.boxes.count, width, pairs // width, pairs % width, count)
+
+
+def _counted(keys: Int64, end: int) -> tuple[Int64, Int64]:
+    """The different keys in ascending order, and how often each appears."""
+    if end <= DENSE * len(keys):
+        table = np.bincount(keys, minlength=end)
+        pairs = np.flatnonzero(table)
+        return pairs, table[pairs]
+    # A table of all pairs would be mostly empty, and too large where groups and values are many.
+    keys.sort()
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    return keys[first], np.diff(first, append=len(keys))
+
+
+def distinct_values(counts: ValueCounts) -> Int64:
+    """The number of distinct sensitive values in each group."""
+    return np.bincount(counts.group, minlength=counts.groups).astype(np.int64, copy=False)
+
+
+def largest_counts(counts: ValueCounts) -> Int64:
+    """The number of rows that carry the most frequent value of each group."""
+    largest = np.zeros(counts.groups, dtype=np.int64)
+    if len(counts.group):
+        first = np.flatnonzero(np.diff(counts.group, prepend=-1))
+        largest[counts.group[first]] = np.maximum.reduceat(counts.count, first)
+    return largest
+
+
+def signatures(counts: ValueCounts) -> UInt64:
+    """The signature of each group as a bit mask over the sensitive values, uint64[groups, words].
+
+    Paper: [XT07] Definition 16. A mask, not a hash: equal masks are equal signatures.
+    """
+    words = -(-counts.values // BITS)
+    masks = np.zeros(counts.groups * words, dtype=np.uint64)
+    bits = np.uint64(1) << (counts.value % BITS).astype(np.uint64)
+    np.bitwise_or.at(masks, counts.group * words + counts.value // BITS, bits)
+    return masks.reshape(counts.groups, words)
+
+
+def hosting_groups(entry: Entry) -> Int32:
+    """The group that hosts each traced person, in the order of the trace.
+
+    Paper: [XT07] Definition 2, the generalized hosting group.
+    """
+    return entry.release.group[entry.trace.rows]
+
+
+def unreadable(entry: Entry) -> int:
+    """How many numbers of the release and its trace point nowhere, so that no rule can be judged on them."""
+    release, trace = entry.release, entry.trace
+    if len(release.group) != len(release.sensitive) or len(trace.persons) != len(trace.rows):
+        return max(1, len(release.group))
+    values = len(entry.snapshot.schema.sensitive.values)
+    return (
+        _outside(release.group, release.boxes.count)
+        + _outside(release.sensitive, values)
+        + _outside(trace.rows, release.size)
+        + int(np.count_nonzero(trace.persons[1:] <= trace.persons[:-1]))
+    )
+
+
+def unreadable_verdict(check: str, numbers: int) -> Verdict:
+    """The verdict on a release that cannot be read: a rule that cannot be judged does not hold."""
+    sentence = "every group, value and traced row of the release exists, and nobody is traced twice"
+    return Verdict(check, holds=False, violations=numbers, observed={"unreadable": numbers}, sentence=sentence)
+
+
+def size_summary(sizes: Int64) -> dict[str, float]:
+    """What a person wants to see of the groups beside any verdict."""
+    return {"groups": len(sizes), "smallest group": int(sizes.min()) if len(sizes) else 0}
+
+
+def _outside(numbers: Int32, end: int) -> int:
+    return int(np.count_nonzero((numbers < 0) | (numbers >= end)))

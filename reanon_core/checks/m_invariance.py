@@ -1,0 +1,78 @@
+"""m-invariance: whoever is published again is hidden among the same values again."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from reanon_core.checks.groups import (
+    group_sizes,
+    hosting_groups,
+    signatures,
+    unreadable,
+    unreadable_verdict,
+    value_counts,
+)
+from reanon_core.checks.m_uniqueness import judged_uniqueness
+from reanon_core.checks.remembered import Remembered
+from reanon_core.model.errors import InvalidParameter, Problem
+from reanon_core.model.ledger import Entry
+from reanon_core.model.verdict import Verdict
+from reanon_core.protocols import Memory
+
+
+@dataclass(frozen=True, kw_only=True)
+class MInvariance:
+    """Every release is m-unique, and everybody has the same signature in all hosting groups.
+
+    Paper: [XT07] Definition 17. A lifespan is the set of releases that show a person, so the signature is
+    remembered of everybody ever published: whoever returns after a gap must be hidden among the old values.
+    """
+
+    name: ClassVar[str] = "m-invariance"
+
+    m: int
+    """The least number of values that a person is hidden among; at least 2."""
+    episodes: bool = False
+    """Whether a person's sensitive value may change: signatures are then pairwise equal or disjoint."""
+
+    def __post_init__(self) -> None:
+        """Hold the range."""
+        if self.m < 2:
+            raise InvalidParameter(Problem("m", "be at least 2", str(self.m)))
+
+    def initial_memory(self) -> Memory:
+        """Nobody was published yet."""
+        return Remembered.nobody().packed()
+
+    def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
+        """Judge the groups, compare everybody's signature with all earlier ones, and remember it.
+
+        Ensures: a signature that broke the rule is remembered too, so that the person stays a violation.
+        """
+        if lost := unreadable(entry):
+            return unreadable_verdict(self.name, lost), memory
+        counts = value_counts(entry)
+        unique = judged_uniqueness(counts, group_sizes(entry.release), self.m)
+        masks = signatures(counts)
+        remembered = Remembered.restored(memory)
+        comparison = remembered.compared(entry.trace.persons, masks[hosting_groups(entry)])
+        wrong = comparison.overlapping if self.episodes else comparison.different
+        moved = int(np.count_nonzero(wrong))
+        observed: dict[str, float] = {
+            **unique.observed,
+            "people": len(entry.trace.persons),
+            "people compared": int(np.count_nonzero(comparison.known)),
+            "people with another signature": moved,
+        }
+        violations = unique.violations + moved
+        verdict = Verdict(self.name, violations == 0, violations, observed, sentence=self._sentence())
+        return verdict, comparison.after.packed()
+
+    def _sentence(self) -> str:
+        rule = (
+            "everybody's signatures are equal or share no value"
+            if self.episodes
+            else "everybody has the same signature in every release"
+        )
+        return f"every group has at least {self.m} rows, all with different sensitive values, and {rule}"

@@ -1,0 +1,78 @@
+"""m-uniqueness: the rows of every group are m or more, and all of them different."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from reanon_core.checks.groups import (
+    ValueCounts,
+    distinct_values,
+    group_sizes,
+    size_summary,
+    unreadable,
+    unreadable_verdict,
+    value_counts,
+)
+from reanon_core.model.arrays import Int64
+from reanon_core.model.errors import InvalidParameter, Problem
+from reanon_core.model.ledger import Entry
+from reanon_core.model.verdict import Verdict
+from reanon_core.protocols import Memory
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uniqueness:
+    """How the groups of one release stand to m-uniqueness."""
+
+    violations: int
+    """Groups that are too small, or repeat a value, or both."""
+    observed: dict[str, float]
+    """The same by sort."""
+
+
+def judged_uniqueness(counts: ValueCounts, sizes: Int64, m: int) -> Uniqueness:
+    """Count the groups that break m-uniqueness, by sort.
+
+    Paper: [XT07] Definition 17, first part.
+    """
+    small = sizes < m
+    repeats = distinct_values(counts) < sizes
+    return Uniqueness(
+        violations=int(np.count_nonzero(small | repeats)),
+        observed={
+            **size_summary(sizes),
+            "groups too small": int(np.count_nonzero(small)),
+            "groups that repeat a value": int(np.count_nonzero(repeats)),
+        },
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MUniqueness:
+    """Every group has at least m rows, all with different sensitive values.
+
+    Paper: [XT07] Definition 17, first part.
+    """
+
+    name: ClassVar[str] = "m-uniqueness"
+
+    m: int
+    """The least number of rows of a group; at least 2."""
+
+    def __post_init__(self) -> None:
+        """Hold the range."""
+        if self.m < 2:
+            raise InvalidParameter(Problem("m", "be at least 2", str(self.m)))
+
+    def initial_memory(self) -> Memory:
+        """Nothing: each release is judged alone."""
+        return {}
+
+    def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
+        """Count the groups that are too small or repeat a value."""
+        if lost := unreadable(entry):
+            return unreadable_verdict(self.name, lost), memory
+        found = judged_uniqueness(value_counts(entry), group_sizes(entry.release), self.m)
+        sentence = f"every group has at least {self.m} rows, all with different sensitive values"
+        return Verdict(self.name, found.violations == 0, found.violations, found.observed, sentence=sentence), memory

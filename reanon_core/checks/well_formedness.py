@@ -1,0 +1,159 @@
+"""Well-formedness: the release is a counterfeited generalization of the snapshot, and says so truly."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from reanon_core.checks.boxes import box_flaws, membership_flaws
+from reanon_core.model.arrays import Bool, Int32, Int64
+from reanon_core.model.ledger import Entry
+from reanon_core.model.release import Auxiliary
+from reanon_core.model.verdict import Verdict
+from reanon_core.protocols import Memory
+
+
+@dataclass(frozen=True, kw_only=True)
+class WellFormedness:
+    """Every published row is one person's, truly and within its box, or a counterfeit that is accounted for.
+
+    Paper: [XT07] Definitions 2 and 3. A person of the snapshot without a traced row counts as withheld.
+    """
+
+    name: ClassVar[str] = "well-formedness"
+
+    def initial_memory(self) -> Memory:
+        """Nothing: each release is judged alone."""
+        return {}
+
+    def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
+        """Count what is wrong, by sort."""
+        flaws = _shape_flaws(entry) or _flaws(entry)
+        violations = sum(flaws.values())
+        observed: dict[str, float] = {
+            "rows": entry.release.size,
+            "groups": entry.release.boxes.count,
+            "people": len(entry.trace.persons),
+            "withheld": entry.snapshot.size - len(entry.trace.persons),
+            "counterfeits": entry.auxiliary.total,
+            **flaws,
+        }
+        sentence = "every row is one person's own, inside its box, or a counterfeit that is counted"
+        return Verdict(self.name, violations == 0, violations, observed, sentence=sentence), memory
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """One traced row that can be read: where the person is in the snapshot, and which row shows them."""
+
+    position: Int64  # [r] in the snapshot
+    row: Int32  # [r] of the release
+    group: Int32  # [r] of the row
+
+
+def _shape_flaws(entry: Entry) -> dict[str, int]:
+    """Arrays that do not belong together; nothing else can be judged then."""
+    release, boxes, trace = entry.release, entry.release.boxes, entry.trace
+    columns = len(entry.snapshot.schema.quasi_identifiers)
+    torn = (
+        (release.group.shape != release.sensitive.shape)
+        + (trace.persons.shape != trace.rows.shape)
+        + (entry.auxiliary.group.shape != entry.auxiliary.count.shape)
+        + any(side.shape != (columns, boxes.count) for side in (boxes.low, boxes.high, boxes.missing))
+    )
+    return {"arrays of different lengths": torn} if torn else {}
+
+
+def _flaws(entry: Entry) -> dict[str, int]:
+    schema, release = entry.snapshot.schema, entry.release
+    known = _inside(release.group, release.boxes.count)
+    link = _link(entry, known)
+    wrong = entry.snapshot.sensitive[link.position] != release.sensitive[link.row]
+    return {
+        "rows of no group": int(np.count_nonzero(~known)),
+        "groups without rows": _absent(release.group[known], release.boxes.count),
+        "rows with an unknown value": _count_outside(release.sensitive, len(schema.sensitive.values)),
+        **_trace_flaws(entry),
+        "people with a wrong value": int(np.count_nonzero(wrong)),
+        **box_flaws(release.boxes, schema.quasi_identifiers),
+        **membership_flaws(release.boxes, entry.snapshot.qi, link.position, link.group),
+        **_counterfeit_flaws(entry, known),
+    }
+
+
+def _link(entry: Entry, known: Bool) -> Link:
+    """The traced rows that can be read: a person of the snapshot, a row of the release, a group with a box."""
+    position, found = _positions(entry)
+    row = entry.trace.rows
+    good = found & _inside(row, entry.release.size)
+    good[good] = known[row[good]]
+    if not good.all():
+        position, row = position[good], row[good]
+    return Link(position, row, entry.release.group[row])
+
+
+def _positions(entry: Entry) -> tuple[Int64, Bool]:
+    """Where each traced person is in the snapshot, and whether they are there at all."""
+    persons, traced = entry.snapshot.persons, entry.trace.persons
+    if np.array_equal(persons, traced):
+        return np.arange(len(traced)), np.ones(len(traced), dtype=np.bool_)
+    position = persons.searchsorted(traced)
+    found = position < len(persons)
+    found[found] = persons[position[found]] == traced[found]
+    return position, found
+
+
+def _trace_flaws(entry: Entry) -> dict[str, int]:
+    """Paper: [XT07] Definition 2, property 2: each person has a generalized tuple, and no tuple is two people's."""
+    persons, rows = entry.trace.persons, entry.trace.rows
+    inside = rows[_inside(rows, entry.release.size)]
+    found = _positions(entry)[1]
+    descents = int(np.count_nonzero(persons[1:] < persons[:-1]))
+    ordered = persons if not descents else np.sort(persons)
+    return {
+        "traced people who are not in the snapshot": int(np.count_nonzero(~found)),
+        "traced rows that do not exist": len(rows) - len(inside),
+        "people with more than one row": int(np.count_nonzero(ordered[1:] == ordered[:-1])),
+        "rows of more than one person": len(inside) - int(np.count_nonzero(_traced(entry))),
+        "trace out of order": descents,
+    }
+
+
+def _traced(entry: Entry) -> Bool:
+    """Which published rows show a person; the others are counterfeits."""
+    traced = np.zeros(entry.release.size, dtype=np.bool_)
+    traced[entry.trace.rows[_inside(entry.trace.rows, entry.release.size)]] = True
+    return traced
+
+
+def _counterfeit_flaws(entry: Entry, known: Bool) -> dict[str, int]:
+    """Paper: [XT07] Definition 3: one row for each group that has counterfeits, with their number."""
+    groups, auxiliary = entry.release.boxes.count, entry.auxiliary
+    actual = np.bincount(entry.release.group[~_traced(entry) & known], minlength=groups)
+    return {
+        "groups with a wrong number of counterfeits": int(np.count_nonzero(actual != _declared(auxiliary, groups))),
+        "counterfeit counts below one": int(np.count_nonzero(auxiliary.count < 1)),
+        "counterfeit counts of no group": _count_outside(auxiliary.group, groups),
+        "counterfeit counts out of order": int(np.count_nonzero(auxiliary.group[1:] <= auxiliary.group[:-1])),
+    }
+
+
+def _declared(auxiliary: Auxiliary, groups: int) -> Int64:
+    """How many counterfeits each group is said to hold; a group named twice holds both counts."""
+    inside = _inside(auxiliary.group, groups)
+    declared = np.zeros(groups, dtype=np.int64)
+    np.add.at(declared, auxiliary.group[inside], auxiliary.count[inside])
+    return declared
+
+
+def _absent(group: Int32, groups: int) -> int:
+    return int(np.count_nonzero(np.bincount(group, minlength=groups) == 0))
+
+
+def _inside(numbers: Int32, end: int) -> Bool:
+    inside: Bool = (numbers >= 0) & (numbers < end)
+    return inside
+
+
+def _count_outside(numbers: Int32, end: int) -> int:
+    return len(numbers) - int(np.count_nonzero(_inside(numbers, end)))

@@ -1,0 +1,1 @@
+"""Shared mathematics of the adversaries: what follows from public tables and declared knowledge."""

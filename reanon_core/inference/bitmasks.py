@@ -1,0 +1,55 @@
+"""Sets of sensitive values as bit masks: exact, and cheap to unite and to intersect."""
+
+import numpy as np
+
+from reanon_core.model.arrays import Int32, Int64, UInt64
+from reanon_core.model.release import Release
+
+BITS = 64
+
+
+def group_masks(release: Release, values: int) -> UInt64:
+    """The sensitive values of each group, uint64[groups, words].
+
+    Paper: [XT07] Definition 16.
+    """
+    words = max(1, -(-values // BITS))
+    masks = np.zeros((release.boxes.count, words), dtype=np.uint64)
+    bits = np.uint64(1) << (release.sensitive % BITS).astype(np.uint64)
+    np.bitwise_or.at(masks, (release.group, release.sensitive // BITS), bits)
+    return masks
+
+
+def full_masks(rows: int, values: int) -> UInt64:
+    """The set of all values, once for each row."""
+    words = max(1, -(-values // BITS))
+    present = np.zeros(words * BITS, dtype=np.uint8)
+    present[:values] = 1
+    mask = np.packbits(present, bitorder="little").view(np.uint64)
+    return np.tile(mask, (rows, 1))
+
+
+def mask_sizes(masks: UInt64) -> Int64:
+    """The number of values in each set."""
+    sizes = np.zeros(len(masks), dtype=np.int64)
+    for word in masks.T:  # word by word: a reduction over a short axis is slow
+        sizes += np.bitwise_count(word)
+    return sizes
+
+
+def only_values(masks: UInt64) -> Int32:
+    """The one value of each set.
+
+    Requires: every set has exactly one value.
+    """
+    value = np.zeros(len(masks), dtype=np.int32)
+    for index, word in enumerate(masks.T):
+        here = np.flatnonzero(word)
+        # The number of zeros below the only bit is the number of ones in the word minus one.
+        value[here] = index * BITS + np.bitwise_count(word[here] - np.uint64(1)).astype(np.int32)
+    return value
+
+
+def highest_value(releases: tuple[Release, ...]) -> int:
+    """The highest sensitive code of all releases, or -1 if there is no row."""
+    return max((int(release.sensitive.max()) for release in releases if release.size), default=-1)

@@ -1,0 +1,222 @@
+"""The split of balanced buckets into groups, every scheme evaluated, with exact integer costs.
+
+A bucket is `s` lists of `k` entries, one list for each value of its signature. A node of the recursion is the
+same stretch of layers in every list, so it needs no copies: a bucket, a first layer and a number of layers.
+
+The extent of a set of entries on all attributes is one packed minimum. Each attribute owns two lanes of a
+64-bit word, its rank and the complement of its rank; the lane-wise minimum of both gives the least and the greatest
+rank. An empty value (a counterfeit, or a missing one) is the neutral element of the minimum in its lanes.
+"""
+
+import numpy as np
+
+from reanon_core.compiled import compiled
+from reanon_core.kernels.counting import counting_order
+from reanon_core.model.arrays import Int32, Int64, UInt64
+
+
+def lane_width(distinct: int) -> int:
+    """Bits of a lane that holds this many ranks, the neutral element and a guard bit."""
+    for width in (8, 16, 32):
+        if distinct < 1 << (width - 1):
+            return width
+    raise ValueError("an attribute can have at most 2^31 - 1 distinct values")
+
+
+def pack_lanes(ranks: Int32, width: int) -> UInt64:
+    """The packed words [w, n] of the ranks [d, n]; rank -1 is empty."""
+    attributes, entries = ranks.shape
+    per_word = 64 // width
+    words = np.empty((-(-2 * attributes // per_word), entries), dtype=np.uint64)
+    _pack_lanes(ranks, width, words)
+    return words
+
+
+@compiled
+def _pack_lanes(ranks: Int32, width: int, words: UInt64) -> None:
+    attributes, entries = ranks.shape
+    per_word = 64 // width
+    top = np.uint64((1 << (width - 1)) - 1)  # the neutral element
+    words[:] = 0
+    for word in range(len(words)):
+        for lane in range(per_word):
+            shift = np.uint64(lane * width)
+            number = word * per_word + lane
+            attribute = number // 2
+            for entry in range(entries):
+                value = top
+                if attribute < attributes and ranks[attribute, entry] >= 0:
+                    rank = np.uint64(ranks[attribute, entry])
+                    value = rank if number % 2 == 0 else top - np.uint64(1) - rank
+                words[word, entry] |= value << shift
+
+
+@compiled
+def presorted(rank: Int32, distinct: int, segment: Int32, starts: Int64) -> Int32:
+    """The entries of every segment in ascending (rank, entry) order, empty first.
+
+    One counting sort over all entries, then one stable distribution to the segments.
+    """
+    by_rank = counting_order(rank + np.int32(1), distinct + 1)
+    cursor = starts.copy()
+    order = np.empty(len(rank), dtype=np.int32)
+    for entry in by_rank:
+        order[cursor[segment[entry]]] = entry
+        cursor[segment[entry]] += 1
+    return order
+
+
+@compiled
+def split(
+    order: Int32,  # [d, n] entries of each segment, sorted by each attribute
+    words: UInt64,  # [w, n] packed ranks of each entry
+    width: int,
+    place: Int64,  # [d, distinct] scaled position of each rank
+    bucket_start: Int64,  # [b + 1] first entry of each bucket
+    bucket_lists: Int64,  # [b] number of lists of each bucket
+) -> Int32:
+    """The group of each entry. The order array is consumed.
+
+    Paper: [XT07] Section 4.3. Ties: the first attribute, then the smallest i.
+    """
+    attributes, entries = order.shape
+    group = np.empty(entries, dtype=np.int32)
+    right = np.zeros(entries, dtype=np.int32)
+    deepest = 1
+    for bucket in range(len(bucket_lists)):
+        deepest = max(deepest, (bucket_start[bucket + 1] - bucket_start[bucket]) // bucket_lists[bucket])
+    layers = np.empty((len(words), deepest), dtype=np.uint64)
+    after = np.empty(deepest, dtype=np.int64)
+    spare = np.empty(deepest, dtype=np.int32)
+    running = np.empty(len(words), dtype=np.uint64)
+    stack = np.empty((deepest + 1, 2), dtype=np.int64)
+    groups = 0
+    for bucket in range(len(bucket_lists)):
+        lists = bucket_lists[bucket]
+        start = bucket_start[bucket]
+        length = (bucket_start[bucket + 1] - start) // lists
+        if length == 0:
+            continue
+        stack[0, 0], stack[0, 1] = 0, length
+        depth = 1
+        while depth:
+            depth -= 1
+            begin, count = stack[depth, 0], stack[depth, 1]
+            if count == 1:
+                for each in range(lists):
+                    group[order[0, start + each * length + begin]] = groups
+                groups += 1
+                continue
+            best_cost, best_attribute, best_layers = -1, 0, 1
+            for attribute in range(attributes):
+                _layer_extents(order[attribute], words, width, start, length, lists, begin, count, layers)
+                cost, size = _cheapest_scheme(layers, count, width, place, attributes, running, after)
+                if best_cost < 0 or cost < best_cost:
+                    best_cost, best_attribute, best_layers = cost, attribute, size
+            _partition(order, right, spare, best_attribute, best_layers, start, length, lists, begin, count)
+            stack[depth, 0], stack[depth, 1] = begin + best_layers, count - best_layers
+            stack[depth + 1, 0], stack[depth + 1, 1] = begin, best_layers
+            depth += 2
+    return group
+
+
+@compiled
+def _layer_extents(
+    order: Int32, words: UInt64, width: int, start: int, length: int, lists: int, begin: int, count: int, layers: UInt64
+) -> None:
+    """The packed extent of each layer: the i-th entries of all lists together."""
+    down = np.uint64(width - 1)
+    guard = np.uint64(0)
+    for lane in range(64 // width):
+        guard |= np.uint64(1) << np.uint64(lane * width + width - 1)
+    for word in range(len(words)):
+        source = words[word]
+        layer = layers[word]
+        at = start + begin
+        for i in range(count):
+            layer[i] = source[order[at + i]]
+        for each in range(1, lists):
+            at = start + each * length + begin
+            for i in range(count):
+                x, y = layer[i], source[order[at + i]]
+                smaller = ((x | guard) - y) & guard  # the guard bit stays where x >= y
+                layer[i] = x ^ ((x ^ y) & (smaller - (smaller >> down)))
+
+
+@compiled
+def _cheapest_scheme(
+    layers: UInt64, count: int, width: int, place: Int64, attributes: int, running: UInt64, after: Int64
+) -> tuple[int, int]:
+    """The least cost over i, and the smallest i that has it: the first i layers against the rest."""
+    down = np.uint64(width - 1)
+    guard = np.uint64(0)
+    for lane in range(64 // width):
+        guard |= np.uint64(1) << np.uint64(lane * width + width - 1)
+    for word in range(len(running)):
+        running[word] = layers[word, count - 1]
+    for i in range(count - 1, 0, -1):
+        for word in range(len(running)):
+            x, y = running[word], layers[word, i]
+            smaller = ((x | guard) - y) & guard
+            running[word] = x ^ ((x ^ y) & (smaller - (smaller >> down)))
+        after[i] = _perimeter(running, width, place, attributes)
+    for word in range(len(running)):
+        running[word] = layers[word, 0]
+    best, size = -1, 1
+    for i in range(1, count):
+        for word in range(len(running)):
+            x, y = running[word], layers[word, i - 1]
+            smaller = ((x | guard) - y) & guard
+            running[word] = x ^ ((x ^ y) & (smaller - (smaller >> down)))
+        cost = i * _perimeter(running, width, place, attributes) + (count - i) * int(after[i])
+        if best < 0 or cost < best:
+            best, size = cost, i
+    return best, size
+
+
+@compiled
+def _perimeter(extent: UInt64, width: int, place: Int64, attributes: int) -> int:
+    """The sum of scaled lengths of a packed extent; an empty lane has length 0."""
+    top = (np.uint64(1) << np.uint64(width - 1)) - np.uint64(1)
+    per_word = 64 // width
+    total = 0
+    for attribute in range(attributes):
+        number = 2 * attribute
+        pair = extent[number // per_word] >> np.uint64((number % per_word) * width)
+        low = pair & top
+        if low != top:
+            high = top - np.uint64(1) - ((pair >> np.uint64(width)) & top)
+            total += int(place[attribute, high] - place[attribute, low])
+    return total
+
+
+@compiled
+def _partition(
+    order: Int32,
+    right: Int32,
+    spare: Int32,
+    attribute: int,
+    size: int,
+    start: int,
+    length: int,
+    lists: int,
+    begin: int,
+    count: int,
+) -> None:
+    """Bring the first `size` entries by the chosen attribute to the front of every other order, stably."""
+    for each in range(lists):
+        at = start + each * length + begin
+        for i in range(count):
+            right[order[attribute, at + i]] = 1 if i >= size else 0
+        for other in range(len(order)):
+            if other == attribute:
+                continue
+            kept, moved = at, 0
+            for i in range(at, at + count):
+                entry = order[other, i]
+                order[other, kept] = entry  # written to both sides: a branch here would be mispredicted half the time
+                spare[moved] = entry
+                moved += right[entry]
+                kept += 1 - right[entry]
+            for i in range(moved):
+                order[other, kept + i] = spare[i]

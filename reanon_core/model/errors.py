@@ -1,0 +1,108 @@
+"""What can go wrong, as typed errors that carry their objects and read as sentences."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong: *what (value) must rule; what would help*."""
+
+    what: str
+    """The column, option or key that is wrong."""
+    rule: str
+    """What it must be or do, without the word "must"."""
+    value: str | None = None
+    """The offending value: shown to the steward, left out of logs."""
+    help: str | None = None
+    """What would help."""
+
+    def sentence(self, *, private: bool = True) -> str:
+        """The problem as a person reads it; `private=False` leaves the value out."""
+        shown = f" ({self.value})" if private and self.value is not None else ""
+        advice = f"; {self.help}" if self.help else ""
+        return f"{self.what}{shown} must {self.rule}{advice}"
+
+
+class ReanonError(Exception):
+    """An error a person can act on. Its text is one sentence for each problem."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, problems: Problem | Sequence[Problem]) -> None:
+        self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
+        super().__init__("\n".join(problem.sentence() for problem in self.problems))
+
+    def redacted(self) -> str:
+        """The sentences without any value of the data, for logs and the Dagster event log."""
+        return "\n".join(problem.sentence(private=False) for problem in self.problems)
+
+
+class Said(ReanonError):
+    """An error whose text is a free sentence that holds no datum of a person."""
+
+    def __init__(self, sentence: str) -> None:
+        self.said = sentence
+        Exception.__init__(self, sentence)
+        self.problems = ()
+
+    def redacted(self) -> str:
+        """The sentence: it holds no datum of a person."""
+        return self.said
+
+
+class InvalidParameter(ReanonError):
+    """A parameter of a technique, a check or a command is out of its range."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class InvalidSchema(ReanonError):
+    """The description of the series is wrong."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class InvalidSnapshot(ReanonError):
+    """The data of a snapshot is wrong: nulls, domains, duplicate ids, missing columns, types."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class OutOfOrder(Said):
+    """A release was asked for out of order, or one that later releases have frozen."""
+
+
+class Refused(Said):
+    """A candidate was refused: a required check failed, or the series is frozen."""
+
+
+class Unpublishable(Said):
+    """The goal cannot be met on this data. Nothing was changed."""
+
+
+class NotEligible(Unpublishable):
+    """The new rows are not m-eligible: one value is too frequent among them.
+
+    Paper: [XT07] Section 4.1.
+    """
+
+    def __init__(self, *, value: str, count: int, rows: int, m: int, largest_m: int) -> None:
+        self.value, self.count, self.rows, self.m, self.largest_m = value, count, rows, m, largest_m
+        bound = rows // m
+        works = (
+            f"the largest m that would work is {largest_m}"
+            if largest_m >= 2
+            else "no m of at least 2 would work on these rows"
+        )
+        super().__init__(
+            f"new rows are not {m}-eligible: value {value!r} has {count} of {rows} new rows, the bound is {bound} "
+            f"(one in {m}); {works}; or set not_eligible: defer (hold the surplus back) or pad (add counterfeits)"
+        )
+
+
+def require(problems: Sequence[Problem], error: type[ReanonError]) -> None:
+    """Raise the error with every problem at once, if there is any."""
+    if problems:
+        raise error(problems)

@@ -1,0 +1,56 @@
+"""Named arrays and scalars as bytes and back: how states and memories are stored."""
+
+import json
+from collections.abc import Mapping
+
+import numpy as np
+
+from reanon_core.model.arrays import AnyArray
+
+MAGIC = b"REANON1\n"
+
+Packable = AnyArray | int | str
+
+
+def pack(fields: Mapping[str, Packable]) -> bytes:
+    """One byte string that holds every field. Equal fields give equal bytes."""
+    head: dict[str, object] = {}
+    blobs: list[bytes] = []
+    for name in sorted(fields):
+        value = fields[name]
+        if isinstance(value, np.ndarray):
+            array = np.ascontiguousarray(value)
+            head[name] = {"dtype": array.dtype.str, "shape": array.shape}
+            blobs.append(array.tobytes())
+        else:
+            head[name] = value
+    text = json.dumps(head, separators=(",", ":")).encode()
+    return b"".join([MAGIC, len(text).to_bytes(8, "little"), text, *blobs])
+
+
+def unpack(data: bytes) -> dict[str, Packable]:
+    """The fields again.
+
+    Raises: ValueError for bytes that `pack` did not make, or not whole.
+    """
+    start = len(MAGIC) + 8
+    if data[: len(MAGIC)] != MAGIC:
+        raise ValueError("these bytes were not packed by reanon")
+    length = int.from_bytes(data[len(MAGIC) : start], "little")
+    head = json.loads(data[start : start + length])
+    offset = start + length
+    fields: dict[str, Packable] = {}
+    for name, described in head.items():
+        if isinstance(described, dict):
+            dtype = np.dtype(described["dtype"])
+            count = int(np.prod(described["shape"], dtype=np.int64))
+            if offset + count * dtype.itemsize > len(data):
+                raise ValueError("packed bytes end too early")
+            array = np.frombuffer(data, dtype=dtype, count=count, offset=offset)
+            fields[name] = array.reshape(described["shape"])
+            offset += count * dtype.itemsize
+        else:
+            fields[name] = described
+    if offset != len(data):
+        raise ValueError("packed bytes go on after their end")
+    return fields

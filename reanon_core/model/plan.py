@@ -1,0 +1,46 @@
+"""Private: what a publisher decided for one release, before anything is written."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from reanon_core.model.arrays import Int32, frozen
+
+WITHHELD = -1
+"""The group of a row that is not published in this release."""
+
+
+@dataclass(frozen=True, eq=False)
+class Counterfeits:
+    """Invented rows: the group each stands in and the sensitive value it carries.
+
+    Paper: [XT07] Definition 2, property 3.
+    """
+
+    group: Int32  # [c]
+    sensitive: Int32  # [c]
+
+    def __post_init__(self) -> None:
+        """Freeze the arrays."""
+        for name in ("group", "sensitive"):
+            object.__setattr__(self, name, frozen(getattr(self, name), np.int32))
+
+    @staticmethod
+    def none() -> "Counterfeits":
+        """No counterfeits at all."""
+        return Counterfeits(np.empty(0, np.int32), np.empty(0, np.int32))
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The group of each row, the counterfeits, and why rows are withheld."""
+
+    group: Int32  # [n] 0 .. groups - 1, or WITHHELD
+    groups: int
+    counterfeits: Counterfeits
+    withheld: dict[str, int] = field(default_factory=dict)
+    """How many rows are withheld, by reason."""
+
+    def __post_init__(self) -> None:
+        """Freeze the array."""
+        object.__setattr__(self, "group", frozen(self.group, np.int32))

@@ -1,0 +1,21 @@
+"""Private: everything that one release would change, if the gate lets it through."""
+
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from reanon_core.model.release import Auxiliary, Release
+from reanon_core.model.trace import Trace
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, eq=False)
+class Publication(Generic[S]):
+    """A candidate: its public part, its trace, and the state that would follow."""
+
+    release: Release
+    auxiliary: Auxiliary
+    trace: Trace
+    state: S
+    withheld: dict[str, int] = field(default_factory=dict)
+    """How many rows are withheld, by reason."""

@@ -1,0 +1,106 @@
+"""The columns of a series: what they are, what may be in them, how finely they are published."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from enum import StrEnum
+
+from reanon_core.model.errors import InvalidSchema, Problem, require
+from reanon_core.model.taxonomy import Taxonomy
+
+
+class Kind(StrEnum):
+    """How the values of a quasi-identifier are ordered and measured."""
+
+    NUMERIC = "numeric"
+    DATE = "date"
+    CATEGORICAL = "categorical"
+
+
+class Missing(StrEnum):
+    """What a missing quasi-identifier value means."""
+
+    REFUSE = "refuse"
+    SEPARATE = "separate"
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuasiIdentifier:
+    """A column that an adversary may know, published as intervals of integer codes.
+
+    A code is a position on the column's own grid: value / granularity for numbers, days since 1970
+    for dates, the leaf's position for categories. Lengths are differences of codes.
+    """
+
+    name: str
+    kind: Kind = Kind.NUMERIC
+    granularity: Decimal = Decimal(1)
+    """The distance between two neighbouring values, in the column's own unit."""
+    min_width: int = 1
+    """The least number of codes that a published interval covers."""
+    domain: tuple[int, int] | None = None
+    """First and last code allowed; None lets the domain grow with the data."""
+    taxonomy: Taxonomy | None = None
+    hierarchical: bool = False
+    """Whether the taxonomy says more than an order, so that covering nodes are published."""
+    missing: Missing = Missing.REFUSE
+
+    def __post_init__(self) -> None:
+        """Hold the ranges that the other rooms rely on."""
+        require(list(self._problems()), InvalidSchema)
+
+    def _problems(self) -> Iterator[Problem]:
+        if self.granularity <= 0:
+            yield Problem(f"{self.name}: granularity", "be above 0", str(self.granularity))
+        if self.min_width < 1:
+            yield Problem(f"{self.name}: min_width", "be at least one step of the granularity", str(self.min_width))
+        if (self.kind is Kind.CATEGORICAL) != (self.taxonomy is not None):
+            yield Problem(f"{self.name}", "have a taxonomy or an order if, and only if, it is categorical")
+        if self.domain is not None:
+            low, high = self.domain
+            if low > high:
+                yield Problem(f"{self.name}: domain", "begin before it ends", f"{low}, {high}")
+            elif high - low + 1 < self.min_width:
+                yield Problem(f"{self.name}: min_width", "fit into the domain", str(self.min_width))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sensitive:
+    """The column whose link to a person is protected. Its values are categories."""
+
+    name: str
+    values: tuple[str, ...] = ()
+    """The values known so far; a code is a position here, so the list only ever grows."""
+    closed: bool = False
+    """Whether the values were declared, so that any other is an error."""
+
+    def with_values(self, values: tuple[str, ...]) -> "Sensitive":
+        """The same column with more values known."""
+        return replace(self, values=values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """The columns of a series. Frozen at the first release, but for the list of sensitive values."""
+
+    quasi_identifiers: tuple[QuasiIdentifier, ...]
+    sensitive: Sensitive
+    other: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        """A column has one role."""
+        problems = [] if self.quasi_identifiers else [Problem("quasi_identifiers", "name at least one column")]
+        names = [*self.names, self.sensitive.name, *self.other]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            problems.append(Problem("a column", "have one role only", ", ".join(twice)))
+        require(problems, InvalidSchema)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the quasi-identifiers, in order."""
+        return tuple(column.name for column in self.quasi_identifiers)
+
+    def with_sensitive_values(self, values: tuple[str, ...]) -> "Schema":
+        """The same schema with more sensitive values known."""
+        return replace(self, sensitive=self.sensitive.with_values(values))

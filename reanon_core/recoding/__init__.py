@@ -1,0 +1,1 @@
+"""Shared steps from groups to public rows."""

@@ -1,0 +1,53 @@
+"""Run a publisher over many snapshots, in memory: for experiments, tests and comparisons."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+import numpy as np
+
+from reanon_core.model.ledger import Entry, Ledger
+from reanon_core.model.plan import Plan
+from reanon_core.model.publication import Publication
+from reanon_core.model.snapshot import Snapshot
+from reanon_core.protocols import Publisher, State
+from reanon_core.publishing import publish
+
+S = TypeVar("S", bound=State)
+P = TypeVar("P", bound=Plan)
+
+
+def publications(
+    publisher: Publisher[S, P],
+    snapshots: Iterable[Snapshot],
+    rng: np.random.Generator,
+    *,
+    memory: bool = True,
+) -> Iterator[tuple[Snapshot, Publication[S]]]:
+    """Each snapshot with its publication, in order.
+
+    Without memory every release starts from the empty state. That is the naive way: safe release by release, unsafe
+    as a series.
+    """
+    state = publisher.initial_state()
+    for snapshot in snapshots:
+        publication = publish(publisher, snapshot, state, rng)
+        yield snapshot, publication
+        if memory:
+            state = publication.state
+
+
+def replay(
+    publisher: Publisher[S, P],
+    snapshots: Iterable[Snapshot],
+    rng: np.random.Generator,
+    *,
+    memory: bool = True,
+    progress: Callable[[int], None] | None = None,
+) -> Ledger:
+    """The ledger of a whole series; `progress` is called with the number of releases done."""
+    entries = []
+    for snapshot, publication in publications(publisher, snapshots, rng, memory=memory):
+        entries.append(Entry(snapshot, publication.release, publication.auxiliary, publication.trace))
+        if progress is not None:
+            progress(len(entries))
+    return Ledger(tuple(entries))

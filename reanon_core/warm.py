@@ -1,0 +1,41 @@
+"""Compile every kernel once, so that no user waits for a compiler: `python -m reanon_core.warm`."""
+
+import numpy as np
+
+from reanon_core.catalog import ATTACKS, METRICS, build_publisher, own_checks
+from reanon_core.kernels.siphash import siphash_strings
+from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
+from reanon_core.model.snapshot import Snapshot
+from reanon_core.replay import replay
+
+
+def snapshots() -> list[Snapshot]:
+    """Two small snapshots of one series, with people who stay, leave and come."""
+    schema = Schema(
+        quasi_identifiers=(QuasiIdentifier(name="a"), QuasiIdentifier(name="b")),
+        sensitive=Sensitive(name="s", values=("x", "y", "z")),
+    )
+    rng = np.random.default_rng(0)
+    persons = np.arange(36, dtype=np.int64)
+    qi = rng.integers(0, 9, size=(2, 36)).astype(np.int32)
+    sensitive = (persons % 3).astype(np.int32)
+    return [Snapshot(schema, persons[part], qi[:, part], sensitive[part]) for part in (slice(0, 24), slice(7, 36))]
+
+
+def warm() -> None:
+    """Run everything that is compiled, on arrays of the types that production uses."""
+    siphash_strings(np.zeros(4, np.uint8), np.array([0, 2, 4], np.int64), np.zeros(2, np.uint64))
+    for assignment in ("stable", "paper"):
+        publisher = build_publisher("m-invariance", {"m": 2, "assignment": assignment})
+        ledger = replay(publisher, snapshots(), np.random.default_rng(0))
+    for check in own_checks(publisher):
+        memory = check.initial_memory()
+        for entry in ledger.entries:
+            _, memory = check.examine(entry, memory)
+    ATTACKS["intersection"]().run(ledger.history(), ledger.knowledge())
+    for metric in METRICS.values():
+        metric().measure(ledger.entries[-1], np.random.default_rng(0))
+
+
+if __name__ == "__main__":
+    warm()

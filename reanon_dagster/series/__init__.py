@@ -1,0 +1,1 @@
+"""What a steward writes, parsed: series.yaml, its taxonomies, its calendar. All errors at once."""

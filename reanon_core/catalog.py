@@ -1,6 +1,6 @@
 """What exists, by name: literal dicts, no decorator, no directory scan."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -23,6 +23,14 @@ from reanon_core.protocols import Attack, Check, Metric, Publisher
 PUBLISHERS: dict[str, type[MInvariance]] = {
     "m-invariance": MInvariance,
 }
+
+WEAKEST: dict[str, dict[str, object]] = {
+    "m-invariance": {"m": 2},
+    "k-anonymity": {"k": 2},
+    "l-diversity": {"ell": 2},
+    "m-uniqueness": {"m": 2},
+}
+"""The weakest parameters of what has parameters without a default."""
 
 CHECKS: dict[str, type[WellFormedness | KAnonymity | LDiversity | MUniqueness | MInvarianceCheck]] = {
     "well-formedness": WellFormedness,
@@ -99,7 +107,7 @@ def _own_checks_of_m_invariance(publisher: MInvariance) -> tuple[Check, ...]:
     )
 
 
-OWN_CHECKS = {"m-invariance": _own_checks_of_m_invariance}
+OWN_CHECKS: dict[str, Callable[[Any], tuple[Check, ...]]] = {"m-invariance": _own_checks_of_m_invariance}
 
 
 def all_metrics() -> tuple[Metric, ...]:

@@ -40,6 +40,8 @@ class Publisher(Protocol[S, P]):
     """A technique: a frozen dataclass that is its parameters."""
 
     name: ClassVar[str]
+    changeable: ClassVar[frozenset[str]]
+    """The parameters that may change after the first release."""
 
     def accepts(self, schema: Schema) -> None:
         """Raise InvalidSchema if the technique cannot publish such a table."""

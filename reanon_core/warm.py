@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reanon_core.catalog import ATTACKS, METRICS, build_publisher, own_checks
+from reanon_core.catalog import METRICS, build_attack, build_publisher, own_checks
 from reanon_core.kernels.siphash import siphash_strings
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
@@ -32,7 +32,7 @@ def warm() -> None:
         memory = check.initial_memory()
         for entry in ledger.entries:
             _, memory = check.examine(entry, memory)
-    ATTACKS["intersection"]().run(ledger.history(), ledger.knowledge())
+    build_attack("intersection").run(ledger.history(), ledger.knowledge())
     for metric in METRICS.values():
         metric().measure(ledger.entries[-1], np.random.default_rng(0))
 

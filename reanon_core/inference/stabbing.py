@@ -1,9 +1,11 @@
 """Stabbing: for many points at once, what the boxes that contain a point hold together.
 
-Points are few when told apart (an adversary's people share quasi-identifier values), so each is stabbed once.
-For every value of every attribute there is a bit set of the boxes that admit it; the boxes that contain a
-point are the bits common to its values. Boxes are taken in blocks, so that the bit sets stay small.
+Points are few when told apart (people share quasi-identifier values), so each is stabbed once. For every bin of
+values of every attribute there is a bit set of the boxes that reach into it; the boxes that contain a point are
+among the bits common to its bins. Boxes are taken in blocks, so that the bit sets stay small.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,8 +13,10 @@ from reanon_core.compiled import compiled
 from reanon_core.model.arrays import MISSING, Int32, Int64, UInt64
 from reanon_core.model.release import Boxes
 
-BLOCK_BYTES = 1 << 25
-"""How much memory the bit sets of one block may take."""
+BINS = 512
+"""The most bins of one attribute. With fewer values than that, a bin is a value and its bit set is exact."""
+BLOCK_BYTES = 1 << 24
+"""How much memory the bit sets of one block of boxes may take: about a processor's cache."""
 ALL_MISSING = 2
 
 
@@ -24,167 +28,239 @@ def stabbed_union(points: Int32, boxes: Boxes, payload: UInt64) -> UInt64:
     where the interval holds it.
     Paper: [XT07] Definition 15.
     """
-    codes, offsets, ranks = _ranked(points)
-    kept, inverse = _told_apart(ranks, np.diff(offsets))
+    grid, ranks = _ranked(points)
+    kept, inverse = _told_apart(ranks, [len(codes) for codes in grid])
     unions = np.zeros((len(kept), payload.shape[1]), dtype=np.uint64)
     if len(kept) and boxes.count:
-        first, last, lacking = _rank_ranges(codes, offsets, boxes)
-        words = min(max(1, BLOCK_BYTES // (8 * len(codes))), -(-boxes.count // 64))
-        full = np.bitwise_or.reduce(payload, axis=0)
+        order = np.argsort(_rarest(payload), kind="stable")
+        payload, ranges = payload[order], _ranges(grid, boxes, order)
+        words = min(max(1, BLOCK_BYTES // (8 * int(ranges.offset[-1]))), -(-boxes.count // 64))
+        full = np.bitwise_or.reduce(payload, axis=0, keepdims=True)
         distinct = np.ascontiguousarray(ranks[:, kept])
         for start in range(0, boxes.count, 64 * words):
             block = slice(start, start + 64 * words)
-            sides = [np.ascontiguousarray(side[:, block]) for side in (first, last, lacking)]
-            admitted = _admitted(sides[0], sides[1], sides[2], offsets, words)
-            _unite(distinct, admitted, payload[block], full, unions)
+            first, end = (np.ascontiguousarray(side[:, :, block]) for side in (ranges.first, ranges.end))
+            reaching = _reaching(first, end, ranges.shift, ranges.offset, words)
+            _unite(distinct, first, end, ranges.shift, ranges.offset, reaching, payload[block], full, unions)
     return unions[inverse]
 
 
-def _ranked(points: Int32) -> tuple[Int32, Int64, Int64]:
-    """The codes of all attributes one after the other, where each attribute begins, and the points as positions.
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """The boxes in ranks, which are positions among the different codes that the points have.
 
-    Ensures: positions run over all attributes, so that one array of bit sets serves them all.
+    A box admits two runs of ranks of an attribute: its interval, and the rank of the missing code or nothing.
     """
-    codes, ranks, offsets = [], np.empty(points.shape, dtype=np.int64), [0]
+
+    first: Int64  # [2, d, g] the first rank of each run
+    end: Int64  # [2, d, g] the first rank beyond it
+    shift: Int64  # [d] the bin of a rank is rank >> shift
+    offset: Int64  # [d + 1] where the bins of each attribute begin
+
+
+def _ranked(points: Int32) -> tuple[list[Int32], Int64]:
+    """For each attribute the different codes ascending, and the points as ranks among them."""
+    grid, ranks = [], np.empty(points.shape, dtype=np.int64)
     for attribute, column in enumerate(points):
-        values, rank = _unique_inverse(column)
-        ranks[attribute] = rank + offsets[-1]
-        codes.append(values)
-        offsets.append(offsets[-1] + len(values))
-    return np.concatenate(codes), np.array(offsets, dtype=np.int64), ranks
+        codes, ranks[attribute] = _unique_inverse(column)
+        grid.append(codes)
+    return grid, ranks
 
 
 def _unique_inverse(column: Int32) -> tuple[Int32, Int64]:
-    """The different codes ascending, and where each code is among them, by a table where codes are close."""
+    """The different codes ascending, and which of them each is; by a table where that is not much too long."""
     present = column[column != MISSING]
     low, high = (int(present.min()), int(present.max())) if len(present) else (0, 0)
-    if high - low + 2 > 4 * len(column) + 1024:
-        values, inverse = np.unique(column, return_inverse=True)
-        return values, inverse
+    if high - low > 4 * len(column) + 1024:
+        codes, inverse = np.unique(column, return_inverse=True)
+        return codes, inverse
     # Slot 0 is for the missing code, which sorts before all others.
-    slot = np.where(column == MISSING, 0, column.astype(np.int64) - low + 1)
+    slot = np.where(column == MISSING, 0, column.astype(np.int64) - (low - 1))
     used = np.zeros(high - low + 2, dtype=np.bool_)
     used[slot] = True
     slots = np.flatnonzero(used)
-    values = (slots + (low - 1)).astype(np.int32)
-    values[slots == 0] = MISSING
-    return values, (np.cumsum(used) - 1)[slot]
+    return np.where(slots == 0, MISSING, slots + (low - 1)).astype(np.int32), (np.cumsum(used) - 1)[slot]
 
 
-def _told_apart(ranks: Int64, sizes: Int64) -> tuple[Int64, Int64]:
+def _told_apart(ranks: Int64, sizes: list[int]) -> tuple[Int64, Int64]:
     """One index for each different point, in lexicographic order, and which of them each point is."""
-    if np.prod(sizes.astype(np.float64)) < 2.0**62:
+    if np.prod(sizes, dtype=np.float64) < 2.0**62:
         key = np.zeros(ranks.shape[1], dtype=np.int64)
         for rank, size in zip(ranks, sizes, strict=True):
-            key = key * size + (rank - rank.min(initial=0))
+            key = key * size + rank
         _, kept, inverse = np.unique(key, return_index=True, return_inverse=True)
     else:
         _, kept, inverse = np.unique(ranks, axis=1, return_index=True, return_inverse=True)
     return kept, inverse.reshape(-1)
 
 
-def _rank_ranges(codes: Int32, offsets: Int64, boxes: Boxes) -> tuple[Int64, Int64, Int64]:
-    """For each attribute and box: the first position inside, the first beyond, and that of the missing code or -1."""
-    first = np.empty(boxes.low.shape, dtype=np.int64)
-    last = np.empty(boxes.low.shape, dtype=np.int64)
-    lacking = np.full(boxes.low.shape, -1, dtype=np.int64)
-    for attribute in range(len(boxes.low)):
-        start, end = int(offsets[attribute]), int(offsets[attribute + 1])
-        values = codes[start:end]
-        if values[0] == MISSING:
-            lacking[attribute, boxes.missing[attribute] != 0] = start
-        present = start + int(values[0] == MISSING)
-        whole = codes[present:end]
-        first[attribute] = present + whole.searchsorted(boxes.low[attribute], side="left")
-        last[attribute] = present + whole.searchsorted(boxes.high[attribute], side="right")
-        empty = (boxes.missing[attribute] == ALL_MISSING) | (last[attribute] < first[attribute])
-        last[attribute, empty] = first[attribute, empty]
-    return first, last, lacking
+def _ranges(grid: list[Int32], boxes: Boxes, order: Int64) -> Ranges:
+    """The boxes in ranks, and in the given order."""
+    first = np.zeros((2, *boxes.low.shape), dtype=np.int64)
+    end = np.zeros_like(first)
+    for attribute, codes in enumerate(grid):
+        missing = boxes.missing[attribute]
+        lack = int(codes[0] == MISSING)
+        start = lack + codes[lack:].searchsorted(boxes.low[attribute], side="left")
+        stop = lack + codes[lack:].searchsorted(boxes.high[attribute], side="right")
+        first[0, attribute] = start
+        end[0, attribute] = np.where(missing == ALL_MISSING, start, np.maximum(start, stop))
+        end[1, attribute] = (missing != 0) & bool(lack)
+    sizes = [len(codes) for codes in grid]
+    shift = [max(0, ((size - 1) // BINS).bit_length()) for size in sizes]
+    bins = [((size - 1) >> by) + 1 for size, by in zip(sizes, shift, strict=True)]
+    return Ranges(
+        first[:, :, order], end[:, :, order], np.array(shift, np.int64), np.cumsum([0, *bins], dtype=np.int64)
+    )
 
 
 @compiled
-def _admitted(first: Int64, last: Int64, lacking: Int64, offsets: Int64, words: int) -> UInt64:
-    """For each value of each attribute, the set of boxes that admit it, uint64[values, words]."""
-    sets = np.zeros((offsets[-1], words), dtype=np.uint64)
-    for attribute in range(first.shape[0]):
-        begin, end = offsets[attribute], offsets[attribute + 1]
-        # A bit is flipped where its box begins and where it is over; what is set so far holds in between.
-        for box in range(first.shape[1]):
-            bit = np.uint64(1) << np.uint64(box & 63)
-            if first[attribute, box] < last[attribute, box]:
-                sets[first[attribute, box], box >> 6] ^= bit
-                if last[attribute, box] < end:
-                    sets[last[attribute, box], box >> 6] ^= bit
-        for value in range(begin + 1, end):
+def _rarest(payload: UInt64) -> Int64:
+    """How many boxes hold the rarest value of each box.
+
+    Boxes are stabbed in this order: those that hold a rare value then share words, and all other words are
+    passed over as soon as a union has the common values.
+    """
+    holders = np.zeros((payload.shape[1], 64), dtype=np.int64)
+    for box in range(payload.shape[0]):
+        for part in range(payload.shape[1]):
+            for bit in range(64):
+                holders[part, bit] += np.int64((payload[box, part] >> np.uint64(bit)) & np.uint64(1))
+    rarest = np.full(payload.shape[0], payload.shape[0], dtype=np.int64)
+    for box in range(payload.shape[0]):
+        for part in range(payload.shape[1]):
+            if payload[box, part] == 0:
+                continue
+            for bit in range(64):
+                if (payload[box, part] >> np.uint64(bit)) & np.uint64(1):
+                    rarest[box] = min(rarest[box], holders[part, bit])
+    return rarest
+
+
+@compiled
+def _summaries(payload: UInt64) -> UInt64:
+    """What each run of 64 boxes holds together, uint64[runs, words]."""
+    summaries = np.zeros(((payload.shape[0] + 63) // 64, payload.shape[1]), dtype=np.uint64)
+    for box in range(payload.shape[0]):
+        for part in range(payload.shape[1]):
+            summaries[box >> 6, part] |= payload[box, part]
+    return summaries
+
+
+@compiled
+def _reaching(first: Int64, end: Int64, shift: Int64, offset: Int64, words: int) -> UInt64:
+    """For each bin of each attribute, the set of boxes that admit a value in it, uint64[bins, words]."""
+    sets = np.zeros((offset[-1], words), dtype=np.uint64)
+    for attribute in range(first.shape[1]):
+        by, begin, stop = shift[attribute], offset[attribute], offset[attribute + 1]
+        # A bit is flipped where its interval begins and where it is over; it is set in between.
+        for box in range(first.shape[2]):
+            if first[0, attribute, box] < end[0, attribute, box]:
+                bit = np.uint64(1) << np.uint64(box & 63)
+                sets[begin + (first[0, attribute, box] >> by), box >> 6] ^= bit
+                after = begin + ((end[0, attribute, box] - 1) >> by) + 1
+                if after < stop:
+                    sets[after, box >> 6] ^= bit
+        for bin_ in range(begin + 1, stop):
             for word in range(words):
-                sets[value, word] ^= sets[value - 1, word]
-        for box in range(first.shape[1]):
-            if lacking[attribute, box] >= 0:
-                sets[lacking[attribute, box], box >> 6] |= np.uint64(1) << np.uint64(box & 63)
+                sets[bin_, word] ^= sets[bin_ - 1, word]
+        for box in range(first.shape[2]):
+            if first[1, attribute, box] < end[1, attribute, box]:
+                sets[begin, box >> 6] |= np.uint64(1) << np.uint64(box & 63)
     return sets
 
 
 @compiled
-def _unite(points: Int64, admitted: UInt64, payload: UInt64, full: UInt64, unions: UInt64) -> None:
-    """Add to each point's union the payloads of the boxes that admit all its values; stop where it is full.
+def _unite(
+    points: Int64,
+    first: Int64,
+    end: Int64,
+    shift: Int64,
+    offset: Int64,
+    reaching: UInt64,
+    payload: UInt64,
+    full: UInt64,
+    unions: UInt64,
+) -> None:
+    """Add to each point's union the payloads of the boxes that contain it; stop where the union is full.
 
-    Requires: points in lexicographic order. Neighbours then share their first values, and what is common to
-    the sets of those values is kept from one point to the next.
+    Requires: points in lexicographic order. Neighbours then share their first bins, and what is common to the
+    sets of those bins is kept from one point to the next.
     """
-    attributes, words = points.shape[0], admitted.shape[1]
+    attributes, words = points.shape[0], reaching.shape[1]
     common = np.zeros((attributes, words), dtype=np.uint64)
-    valid = 0  # how many levels of `common` belong to the point before
+    bins = np.full(attributes, -1, dtype=np.int64)
+    exact = not shift.any()
+    summaries = _summaries(payload)
     for point in range(points.shape[1]):
-        while valid > 0 and not _same(points, valid, point):
-            valid -= 1
-        if _is_full(unions[point], full):
-            valid = 0
+        if not _adds(full, 0, unions[point]):
             continue
-        for attribute in range(valid, attributes):
-            admits = admitted[points[attribute, point]]
-            if attribute == 0:
-                common[0, :] = admits
-            else:
-                above, here = common[attribute - 1], common[attribute]
-                for word in range(words):
-                    here[word] = above[word] & admits[word]
-        valid = attributes
-        _collect(common[attributes - 1], payload, full, unions[point])
+        stale = False
+        for attribute in range(attributes):
+            bin_ = offset[attribute] + (points[attribute, point] >> shift[attribute])
+            stale = stale or bin_ != bins[attribute]
+            if stale:
+                bins[attribute] = bin_
+                _intersect(common, attribute, reaching[bin_])
+        _collect(common[attributes - 1], points[:, point], first, end, exact, payload, summaries, unions[point])
 
 
 @compiled
-def _same(points: Int64, levels: int, point: int) -> bool:
-    """Whether the point agrees with the one before it in the first `levels` attributes."""
-    for attribute in range(levels):
-        if points[attribute, point] != points[attribute, point - 1]:
-            return False
-    return True
+def _intersect(common: UInt64, level: int, more: UInt64) -> None:
+    """What the level above has in common with one more set."""
+    if level == 0:
+        common[0, :] = more
+        return
+    above, here = common[level - 1], common[level]
+    for word in range(len(more)):
+        here[word] = above[word] & more[word]
 
 
 @compiled
-def _collect(boxes: UInt64, payload: UInt64, full: UInt64, union: UInt64) -> None:
-    """Add the payload of every box of the set to the union, until the union is full."""
+def _collect(
+    boxes: UInt64,
+    point: Int64,
+    first: Int64,
+    end: Int64,
+    exact: bool,  # noqa: FBT001
+    payload: UInt64,
+    summaries: UInt64,
+    union: UInt64,
+) -> None:
+    """Add the payload of every box of the set that contains the point and may add something."""
     for word in range(len(boxes)):
         rest = boxes[word]
-        if rest == 0:
+        if rest == 0 or not _adds(summaries, word, union):
             continue
         box = word << 6
         while rest != 0:
             while rest & np.uint64(0xFF) == 0:
                 rest >>= np.uint64(8)
                 box += 8
-            if rest & np.uint64(1):
+            if rest & np.uint64(1) and (exact or _contains(first, end, box, point)):
                 for part in range(len(union)):
                     union[part] |= payload[box, part]
+                if not _adds(summaries, word, union):
+                    break
             rest >>= np.uint64(1)
             box += 1
-        if _is_full(union, full):
-            return
 
 
 @compiled
-def _is_full(union: UInt64, full: UInt64) -> bool:
-    for part in range(len(full)):
-        if union[part] != full[part]:
+def _contains(first: Int64, end: Int64, box: int, point: Int64) -> bool:
+    """Whether every rank of the point lies in one of the two runs of the box."""
+    for attribute in range(len(point)):
+        rank = point[attribute]
+        interval = first[0, attribute, box] <= rank < end[0, attribute, box]
+        if not interval and not (first[1, attribute, box] <= rank < end[1, attribute, box]):
             return False
     return True
+
+
+@compiled
+def _adds(sets: UInt64, index: int, union: UInt64) -> bool:
+    """Whether that set has a value which the union lacks."""
+    for part in range(len(union)):
+        if sets[index, part] & ~union[part]:
+            return True
+    return False

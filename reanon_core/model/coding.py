@@ -5,7 +5,7 @@ categories, and a position in a list that only grows for sensitive values. Codin
 value that has no code is a Problem, never a rounded value.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -25,6 +25,7 @@ LEAST_CODE = MISSING + 1
 MOST_CODE = int(np.iinfo(np.int32).max)
 _UNKNOWN = -1
 _EXAMPLES = 5
+_DECLARE = "correct the data, or declare the values before the first release"
 _EXACT_DIGITS = 6
 """Granularities have at most so many significant digits: code * granularity is then exact in a float64."""
 
@@ -65,14 +66,8 @@ def encode_labels(column: QuasiIdentifier, positions: npt.NDArray[np.signedinteg
     problems = []
     if unknown.any():
         used = sorted({labels[position] for position in np.unique(positions[unknown])})
-        problems.append(
-            Problem(
-                column.name,
-                "be a leaf of its taxonomy" if column.hierarchical else "be one of the values of its order",
-                _examples([repr(label) for label in used], int(unknown.sum())),
-                "correct the data, or declare the values before the first release",
-            )
-        )
+        rule = "be a leaf of its taxonomy" if column.hierarchical else "be one of the values of its order"
+        problems.append(Problem(column.name, rule, examples(map(repr, used), int(unknown.sum())), _DECLARE))
     valid = None if positions.size == 0 or positions.min() >= 0 else positions >= 0
     return _with_missing(column, codes, valid, problems)
 
@@ -89,14 +84,7 @@ def encode_sensitive(
     problems = []
     if new and column.closed:
         rows = int(np.isin(positions, [at for at, label in enumerate(labels) if label in set(new)]).sum())
-        problems.append(
-            Problem(
-                column.name,
-                "be one of the declared values",
-                _examples([repr(label) for label in new], rows),
-                "correct the data, or declare the values before the first release",
-            )
-        )
+        problems.append(Problem(column.name, "be one of the declared values", examples(map(repr, new), rows), _DECLARE))
     grown = column.with_values((*column.values, *new)) if new and not column.closed else column
     number = {value: code for code, value in enumerate(grown.values)}
     table = np.array([*(number.get(label, _UNKNOWN) for label in labels), _UNKNOWN], dtype=np.int32)
@@ -233,12 +221,12 @@ def _outside(column: QuasiIdentifier, codes: Int64, valid: Bool | None) -> list[
         return []
     distinct = np.unique(codes[outside])
     first, last = decode(column, np.array([low, high], dtype=np.int32))
-    shown = [str(value) for value in decode(column, distinct.astype(np.int32))]
+    shown = decode(column, distinct.astype(np.int32))
     return [
         Problem(
             column.name,
             f"lie in its domain, from {first} to {last}",
-            _examples(shown, int(outside.sum())),
+            examples(shown, int(outside.sum())),
             "correct the data, or widen the domain before the first release",
         )
     ]
@@ -265,11 +253,11 @@ def _with_missing(
 
 def _too_far(column: QuasiIdentifier, values: AnyArray) -> Problem:
     if column.kind is Kind.DATE:
-        return Problem(column.name, "be a date that fits into the calendar", _examples([], len(values)))
+        return Problem(column.name, "be a date that fits into the calendar", examples([], len(values)))
     return Problem(
         column.name,
         f"be less than {MOST_CODE} steps of its granularity {plain(column.granularity)} away from 0",
-        _examples([str(value) for value in np.unique(values)], len(values)),
+        examples(np.unique(values), len(values)),
         "a larger granularity would help",
     )
 
@@ -282,7 +270,7 @@ def _off_grid(column: QuasiIdentifier, values: AnyArray, off: Bool) -> Problem:
     return Problem(
         column.name,
         f"be a multiple of its granularity {plain(column.granularity)}",
-        _examples([str(value) for value in distinct], int(off.sum())),
+        examples(distinct, int(off.sum())),
         f"granularity: {plain(finer)} would help" if helps else "round the values in the source",
     )
 
@@ -297,8 +285,9 @@ def _finer(granularity: Decimal, values: AnyArray) -> Decimal:
     return Decimal(step.numerator) / Decimal(step.denominator)
 
 
-def _examples(shown: Sequence[str], rows: int) -> str:
+def examples(values: Iterable[object], rows: int) -> str:
     """Up to five values, how many more, and in how many rows."""
+    shown = [str(value) for value in values]
     more = f" and {len(shown) - _EXAMPLES} more" if len(shown) > _EXAMPLES else ""
     listed = f"{', '.join(shown[:_EXAMPLES])}{more} " if shown else ""
     return f"{listed}in {rows} row{'' if rows == 1 else 's'}"

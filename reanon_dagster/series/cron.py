@@ -6,8 +6,10 @@ from datetime import date
 from reanon_core.model.errors import InvalidParameter, Problem
 
 _FIELDS = (("minute", 0, 59), ("hour", 0, 23), ("day of month", 1, 31), ("month", 1, 12), ("day of week", 0, 7))
-_MONTHS = {name: at + 1 for at, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split())}
-_WEEKDAYS = {name: at for at, name in enumerate("sun mon tue wed thu fri sat".split())}
+_MONTHS = dict(
+    zip(("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), range(1, 13), strict=True)
+)
+_WEEKDAYS = dict(zip(("sun", "mon", "tue", "wed", "thu", "fri", "sat"), range(7), strict=True))
 _NAMES: tuple[dict[str, int], ...] = ({}, {}, {}, _MONTHS, _WEEKDAYS)
 
 

@@ -46,6 +46,8 @@ class MInvariance:
     """
 
     name: ClassVar[str] = "m-invariance"
+    changeable: ClassVar[frozenset[str]] = frozenset({"assignment", "not_eligible"})
+    """The parameters that may change between releases: they break nothing that was promised."""
 
     m: int
     """The least number of values that everybody is hidden among."""

@@ -1,0 +1,1 @@
+"""Utility: how much a release still tells, one measure per file."""

@@ -1,0 +1,145 @@
+"""Query error: how far counting queries on a release are from the truth."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from reanon_core.compiled import compiled
+from reanon_core.metrics.domains import domains
+from reanon_core.model.arrays import Float64, Int8, Int32, Int64
+from reanon_core.model.errors import InvalidParameter, Problem, require
+from reanon_core.model.ledger import Entry
+
+ALL_MISSING = 2
+BLOCK = 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountingQueryError:
+    """The median relative error of random counting queries with a range for every attribute.
+
+    Paper: [XT07] Section 5.2, Utility of the Published Data. Queries without a true answer are left out, as
+    their relative error does not exist; 0 if that leaves none. The truth is the whole snapshot, so withheld
+    rows are errors.
+    """
+
+    name: ClassVar[str] = "query-error"
+
+    queries: int = 1000
+    """How many queries are drawn; at least 1."""
+    theta: float = 0.1
+    """The expected selectivity: the share of the rows that a query would select if all values were alike."""
+
+    def __post_init__(self) -> None:
+        """Hold the ranges."""
+        problems = []
+        if self.queries < 1:
+            problems.append(Problem("queries", "be at least 1", str(self.queries)))
+        if not 0 < self.theta <= 1:
+            problems.append(Problem("theta", "be above 0 and at most 1", str(self.theta)))
+        require(problems, InvalidParameter)
+
+    def measure(self, entry: Entry, rng: np.random.Generator) -> float:
+        """Draw the queries, answer each from the snapshot and from the release, and compare."""
+        low, high = drawn_ranges(entry, self.queries, self.theta, rng)
+        actual = true_counts(entry, low, high)
+        asked = actual > 0
+        if not asked.any():
+            return 0.0
+        estimate = estimated_counts(entry, low, high)
+        return float(np.median(np.abs(actual[asked] - estimate[asked]) / actual[asked]))
+
+
+def drawn_ranges(entry: Entry, queries: int, theta: float, rng: np.random.Generator) -> tuple[Int32, Int32]:
+    """The first and last code of each range, int32[d + 1, queries]; the sensitive attribute is the last row.
+
+    Paper: [XT07] Section 5.2: a range covers |A| theta^(1/(d+1)) of the |A| codes of its attribute, rounded to
+    at least one code, anywhere in the domain.
+    """
+    first, last = domains(entry.snapshot)
+    first = np.append(first, 0)
+    last = np.append(last, max(0, len(entry.snapshot.schema.sensitive.values) - 1))
+    size = last - first + 1
+    width = np.clip(np.rint(size * theta ** (1 / len(size))).astype(np.int64), 1, size)
+    low = first[:, None] + rng.integers(0, (size - width + 1)[:, None], size=(len(size), queries))
+    return low.astype(np.int32), (low + width[:, None] - 1).astype(np.int32)
+
+
+def true_counts(entry: Entry, low: Int32, high: Int32) -> Int64:
+    """The answer of each query on the snapshot; a missing value is in no range."""
+    return _true_counts(np.vstack([entry.snapshot.qi, entry.snapshot.sensitive[None]]), low, high)
+
+
+def estimated_counts(entry: Entry, low: Int32, high: Int32) -> Float64:
+    """The answer of each query estimated from the release and its counterfeit counts.
+
+    Paper: [XT07] Section 5.2: each group adds (|QI*| - c3) c1 c2. Areas are numbers of codes. A group whose
+    members all lack a value is in no range of it; where some lack it, nobody can say how many, and the interval
+    is taken to hold for all.
+    """
+    release, groups = entry.release, entry.release.boxes.count
+    order = np.lexsort((release.sensitive, release.group))
+    size = np.bincount(release.group, minlength=groups)
+    start = np.concatenate([np.zeros(1, np.int64), np.cumsum(size)])
+    real = size.astype(np.float64)
+    real[entry.auxiliary.group] -= entry.auxiliary.count
+    weight = real / np.maximum(size, 1)
+    boxes = release.boxes
+    values = release.sensitive[order]
+    return _estimates(boxes.low, boxes.high, boxes.missing, start, values, weight, low, high)
+
+
+@compiled
+def _true_counts(columns: Int32, low: Int32, high: Int32) -> Int64:
+    counts = np.zeros(low.shape[1], dtype=np.int64)
+    inside = np.empty(BLOCK, dtype=np.uint8)
+    for start in range(0, columns.shape[1], BLOCK):  # a block of rows stays in the cache for all queries
+        rows = min(BLOCK, columns.shape[1] - start)
+        for query in range(low.shape[1]):
+            inside[:rows] = 1
+            for attribute in range(columns.shape[0]):
+                column = columns[attribute, start : start + rows]
+                least, most = low[attribute, query], high[attribute, query]
+                for row in range(rows):
+                    inside[row] &= np.uint8(column[row] >= least) & np.uint8(column[row] <= most)
+            found = 0
+            for row in range(rows):
+                found += inside[row]
+            counts[query] += found
+    return counts
+
+
+@compiled
+def _estimates(
+    box_low: Int32,
+    box_high: Int32,
+    missing: Int8,
+    start: Int64,
+    values: Int32,
+    weight: Float64,
+    low: Int32,
+    high: Int32,
+) -> Float64:
+    """Requires: values ascending within each group, group after group."""
+    attributes, groups = box_low.shape
+    estimates = np.zeros(low.shape[1], dtype=np.float64)
+    for query in range(low.shape[1]):
+        least, most = low[attributes, query], high[attributes, query]
+        for group in range(groups):
+            share = weight[group]
+            for attribute in range(attributes):
+                begin = max(box_low[attribute, group], low[attribute, query])
+                end = min(box_high[attribute, group], high[attribute, query])
+                if end < begin or missing[attribute, group] == ALL_MISSING:
+                    share = 0.0
+                    break
+                share *= (end - begin + 1) / (np.int64(box_high[attribute, group]) - box_low[attribute, group] + 1)
+            if share == 0.0:
+                continue
+            for row in range(start[group], start[group + 1]):
+                if values[row] > most:
+                    break
+                if values[row] >= least:
+                    estimates[query] += share
+    return estimates

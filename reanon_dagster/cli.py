@@ -1,0 +1,93 @@
+"""The `reanon` command: arguments, exit codes, errors as sentences. A command imports what it needs, when it runs."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command. 0 done, 1 refused or a failed check, 2 wrong usage or bad input."""
+    options = parser().parse_args(arguments)
+    try:
+        code: int = import_module(f"reanon_dagster.commands.{options.command}").run(options)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:
+        from reanon_core.model.errors import ReanonError
+
+        if not isinstance(error, ReanonError):
+            raise
+        for sentence in str(error).splitlines():
+            sys.stderr.write(f"reanon: {sentence}\n")
+        return error.exit_code
+    return code
+
+
+def parser() -> argparse.ArgumentParser:
+    """The grammar of the command."""
+    top = argparse.ArgumentParser(
+        prog="reanon",
+        description="Publish a changing table of people again and again without the releases giving anyone away.",
+    )
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    init = _command(commands, "init", "write a commented series.yaml and a tiny example to start from")
+    init.add_argument("folder", type=Path, metavar="DIR", help="where to write; the folder must not hold a series yet")
+
+    validate = _command(commands, "validate", "report every error in the series file and its first snapshot, at once")
+    _series(validate)
+
+    status = _command(commands, "status", "which releases are published, ready, waiting for their snapshot, or refused")
+    status.add_argument(
+        "series", type=Path, nargs="?", metavar="SERIES.yaml", help="one series; all that are found if it is left out"
+    )
+
+    publish = _command(commands, "publish", "publish the next due release")
+    _series(publish)
+    publish.add_argument("--release", metavar="R", help="this release, which must be the next one")
+    _seed(publish)
+
+    backfill = _command(commands, "backfill", "publish all due releases whose snapshots are there, in order")
+    _series(backfill)
+    backfill.add_argument("--to", metavar="R", help="stop after this release")
+    _seed(backfill)
+
+    trace = _command(commands, "trace", "private: write which published row shows which person")
+    _series(trace)
+    trace.add_argument("--release", metavar="R", required=True, help="the release")
+    trace.add_argument("--out", type=Path, metavar="F.parquet", required=True, help="the file to write, for your eyes")
+
+    audit = _command(commands, "audit", "run checks and attacks on the whole history and print the table")
+    audit.add_argument("series", type=Path, nargs="?", metavar="SERIES.yaml", help="a series of reanon's own")
+    audit.add_argument("--attack", metavar="A,B", help="only these attacks")
+    audit.add_argument("--json", type=Path, metavar="F", help="also write the answers to this file")
+    audit.add_argument("--releases", type=Path, nargs="+", metavar="F", help="releases made by others, in order")
+    audit.add_argument("--schema", type=Path, metavar="S.yaml", help="their columns, as in a series file")
+    audit.add_argument(
+        "--people", type=Path, metavar="F", help="what an adversary knows: id, quasi-identifiers, release"
+    )
+    return top
+
+
+def _command(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, what: str
+) -> argparse.ArgumentParser:
+    command = commands.add_parser(name, help=what, description=f"{what[0].upper()}{what[1:]}.")
+    command.add_argument("--quiet", action="store_true", help="say nothing but errors")
+    return command
+
+
+def _series(command: argparse.ArgumentParser) -> None:
+    command.add_argument("series", type=Path, metavar="SERIES.yaml", help="the series file")
+
+
+def _seed(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--seed", type=int, metavar="N", help="for tests only: make the release reproducible")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""`reanon audit`: every check and every attack on the whole history."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reanon_core.catalog import ATTACKS, build_attack
+from reanon_core.model.errors import InvalidParameter, Problem, Refused
+from reanon_core.model.finding import Findings
+from reanon_core.model.history import History
+from reanon_core.model.knowledge import Knowledge
+from reanon_core.model.verdict import Verdict
+from reanon_core.protocols import Attack, Memory
+from reanon_dagster.commands.speaking import progress, say, table
+from reanon_dagster.releasing.preparing import Progress, checks_of
+from reanon_dagster.releasing.publish import look
+from reanon_dagster.series.loading import load_series
+from reanon_dagster.storage import reading
+from reanon_dagster.storage.connection import opened
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The verdict on one release."""
+
+    release: str
+    verdict: Verdict
+
+
+def run(options: argparse.Namespace) -> int:
+    """Audit a series of ours, or releases that others made."""
+    attacks = chosen(options.attack)
+    if options.releases:
+        from reanon_dagster.commands import audit_files
+
+        return audit_files.run(options, attacks)
+    if options.series is None:
+        raise InvalidParameter(Problem("audit", "be given a SERIES.yaml, or --releases and --schema"))
+    series = load_series(options.series)
+    records = look(series).records
+    if not records:
+        say(f"{series.name}: nothing is published yet", quiet=options.quiet)
+        return 0
+    with progress(f"{series.name}: reading the ledger", quiet=options.quiet) as step:
+        with opened(series.private_folder, read_only=True) as connection:
+            ledger = reading.ledger(connection, series.schema)
+        judged = []
+        for check in checks_of(series):
+            step(f"checking {check.name}")
+            memory: Memory = check.initial_memory()
+            for record, entry in zip(records, ledger.entries, strict=True):
+                verdict, memory = check.examine(entry, memory)
+                judged.append(Judged(record.release, verdict))
+        findings = attacked(attacks, ledger.history(), ledger.knowledge(), named=options.attack is not None, step=step)
+    tell(series.title, judged, findings, quiet=options.quiet)
+    write_json(options.json, judged, findings)
+    broken = sorted({one.verdict.check for one in judged if one.verdict.required and not one.verdict.holds})
+    if broken:
+        raise Refused(f"{series.name}: failed checks: {', '.join(broken)}")
+    return 0
+
+
+def chosen(listed: str | None) -> list[Attack]:
+    """The attacks named on the command line, or all.
+
+    Raises: InvalidParameter.
+    """
+    names = [name.strip() for name in listed.split(",")] if listed else list(ATTACKS)
+    return [build_attack(name) for name in names]
+
+
+def attacked(
+    attacks: Sequence[Attack],
+    history: History,
+    knowledge: Knowledge,
+    *,
+    named: bool,
+    step: Progress,
+) -> list[Findings]:
+    """What each attack finds; one that cannot run on so much data is left out unless it was asked for."""
+    findings = []
+    for attack in attacks:
+        step(f"attacking: {attack.name}")
+        try:
+            findings.append(attack.run(history, knowledge))
+        except InvalidParameter:
+            if named:
+                raise
+    return findings
+
+
+def tell(title: str, judged: Sequence[Judged], findings: Sequence[Findings], *, quiet: bool) -> None:
+    """The answers as two tables."""
+    rows = []
+    for check in dict.fromkeys(one.verdict.check for one in judged):
+        mine = [one for one in judged if one.verdict.check == check]
+        failing = [one.release for one in mine if not one.verdict.holds]
+        answer = "holds" if not failing else f"fails in {', '.join(failing)}"
+        violations = sum(one.verdict.violations for one in mine)
+        rows.append((check, answer, str(violations), mine[-1].verdict.sentence))
+    if rows:
+        table(("check", "answer", "violations", "rule"), rows, quiet=quiet, title=f"{title}: checks")
+    attacks = [(found.attack, f"{found.exposed:,}", f"{found.of:,}", found.note) for found in findings]
+    if attacks:
+        table(("attack", "exposed", "of", "note"), attacks, quiet=quiet, title=f"{title}: attacks")
+
+
+def write_json(path: Path | None, judged: Sequence[Judged], findings: Sequence[Findings]) -> None:
+    """The answers for a program: aggregates only, no person."""
+    if path is None:
+        return
+    document = {
+        "checks": [
+            {
+                "release": one.release,
+                "check": one.verdict.check,
+                "holds": one.verdict.holds,
+                "violations": one.verdict.violations,
+                "observed": one.verdict.observed,
+            }
+            for one in judged
+        ],
+        "attacks": [
+            {"attack": found.attack, "exposed": found.exposed, "of": found.of, "note": found.note, **found.extra}
+            for found in findings
+        ],
+    }
+    path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

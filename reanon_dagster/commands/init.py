@@ -1,0 +1,14 @@
+"""`reanon init`: a commented series.yaml and a tiny example to start from."""
+
+import argparse
+
+from reanon_dagster.commands.speaking import say
+from reanon_dagster.series.template import write_example
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the example; never over a file that is there."""
+    write_example(options.folder)
+    series = options.folder / "series.yaml"
+    say(f"wrote {series} and an example beside it; next: reanon backfill {series}", quiet=options.quiet)
+    return 0

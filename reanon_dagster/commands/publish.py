@@ -1,0 +1,59 @@
+"""`reanon publish`: the next due release, or a named one."""
+
+import argparse
+from datetime import date
+
+from reanon_dagster.commands.speaking import progress, say, warn
+from reanon_dagster.releasing.ordering import expected, ready
+from reanon_dagster.releasing.publish import Outcome, look, publish_release
+from reanon_dagster.series.declared import Series
+from reanon_dagster.series.loading import load_series
+from reanon_dagster.sources.locating import shown_path, source_path
+
+SEED_WARNING = "--seed is for tests: whoever knows the seed can replay shuffles and counterfeits"
+
+
+def run(options: argparse.Namespace) -> int:
+    """Publish one release through the gate."""
+    series = load_series(options.series)
+    if options.seed is not None:
+        warn(SEED_WARNING)
+    today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
+    release = options.release
+    if release is None:
+        records = look(series).records
+        release = ready(series, records, today)
+        if release is None:
+            say(idle(series, expected(series, records), today), quiet=options.quiet)
+            return 0
+    with progress(f"{series.name} {release}", quiet=options.quiet) as step:
+        outcome = publish_release(series, release, today, seed=options.seed, progress=step)
+    say(told(series, outcome), quiet=options.quiet)
+    return 0
+
+
+def idle(series: Series, release: str | None, today: date) -> str:
+    """Why there is nothing to publish."""
+    name = series.name
+    if release is None:
+        return f"{name}: nothing to do, every release is published"
+    if not series.calendar.is_due(release, today):
+        period = series.calendar.period(release)
+        return f"{name}: nothing to do, the next release {release} is due on {period.end if period else 'its day'}"
+    snapshot = shown_path(series, source_path(series, release))
+    return f"{name}: nothing to do, release {release} waits for its snapshot {snapshot}"
+
+
+def told(series: Series, outcome: Outcome) -> str:
+    """What happened, in a line."""
+    name = f"{series.name} {outcome.release}"
+    candidate = outcome.candidate
+    if candidate is None:
+        return f"{name}: nothing to do, it is published and its snapshot is the same"
+    entry = candidate.entry
+    held = "".join(f"; {count} withheld ({reason})" for reason, count in candidate.withheld.items())
+    return (
+        f"{name}: published {entry.release.size} rows in {entry.release.boxes.count} groups, "
+        f"{entry.auxiliary.total} counterfeits{held}; {len(candidate.verdicts)} checks hold "
+        f"({candidate.seconds:.2f} s)"
+    )

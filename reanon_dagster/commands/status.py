@@ -1,0 +1,36 @@
+"""`reanon status`: how it stands with every release."""
+
+import argparse
+from datetime import date
+
+from reanon_core.model.errors import ReanonError
+from reanon_dagster.commands.speaking import say, table, warn
+from reanon_dagster.releasing.ordering import statuses
+from reanon_dagster.releasing.publish import look
+from reanon_dagster.series.discovery import find_series
+from reanon_dagster.series.loading import load_series
+
+
+def run(options: argparse.Namespace) -> int:
+    """One table for each series."""
+    paths = [options.series] if options.series else find_series()
+    if not paths:
+        say("no series found: name a series.yaml, or put folders of series into REANON_SERIES", quiet=options.quiet)
+        return 0
+    code = 0
+    for path in paths:
+        try:
+            series = load_series(path)
+            view = look(series)
+        except ReanonError as error:
+            if options.series:
+                raise
+            for sentence in str(error).splitlines():
+                warn(f"{path}: {sentence}")
+            code = error.exit_code
+            continue
+        today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
+        listed = statuses(series, view.records, view.refusals, today)
+        rows = [(status.release, status.status.value, status.reason) for status in listed]
+        table(("release", "status", ""), rows, quiet=options.quiet, title=series.title)
+    return code

@@ -1,0 +1,45 @@
+"""`reanon trace`: private; which published row shows which person."""
+
+import argparse
+import os
+
+import numpy as np
+
+from reanon_core.model.errors import InvalidParameter, Problem, Refused
+from reanon_dagster.commands.speaking import say
+from reanon_dagster.releasing.publish import look
+from reanon_dagster.series.loading import load_series
+from reanon_dagster.sources.locating import shown_path, snapshot_exists, source_path
+from reanon_dagster.sources.reading import read_ids
+from reanon_dagster.storage import reading
+from reanon_dagster.storage.connection import opened
+from reanon_dagster.storage.secrets import pseudonym_key
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read the source again, since the store keeps pseudonyms only, and join it with the trace."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    series = load_series(options.series)
+    record = next((one for one in look(series).records if one.release == options.release), None)
+    if record is None:
+        raise InvalidParameter(Problem("release", "be a published one", options.release, "see reanon status"))
+    if not snapshot_exists(series, options.release):
+        snapshot = shown_path(series, source_path(series, options.release))
+        raise Refused(
+            f"the snapshot {snapshot} is gone, and the store keeps keyed pseudonyms only; "
+            f"bring it back to trace release {options.release}"
+        )
+    ids, persons = read_ids(series, options.release, pseudonym_key(series.private_folder, create=False))
+    with opened(series.private_folder, read_only=True) as connection:
+        trace = reading.trace(connection, record.position)
+    if not np.isin(trace.persons, persons).all():
+        raise Refused(f"the snapshot of {options.release} is not the one it was published from; bring that one back")
+    order = persons.argsort()
+    place = order[persons[order].searchsorted(trace.persons)]
+    columns = pa.table({"id": ids.take(pa.array(place)), "row": pa.array(trace.rows)})
+    with os.fdopen(os.open(options.out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        pyarrow.parquet.write_table(columns, file)
+    say(f"{series.name} {options.release}: traced {columns.num_rows} rows (private)", quiet=options.quiet)
+    return 0

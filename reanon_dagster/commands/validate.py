@@ -1,0 +1,30 @@
+"""`reanon validate`: every error in the series file and its first snapshot, at once."""
+
+import argparse
+
+from reanon_dagster.commands.speaking import say
+from reanon_dagster.releasing.freezing import require_unchanged
+from reanon_dagster.releasing.ordering import expected
+from reanon_dagster.releasing.publish import look
+from reanon_dagster.series.loading import load_series
+from reanon_dagster.sources.locating import shown_path, snapshot_exists, source_path
+from reanon_dagster.sources.reading import read_snapshot
+from reanon_dagster.storage.secrets import KEY_BYTES
+
+
+def run(options: argparse.Namespace) -> int:
+    """Load, build and read; publish nothing and write nothing."""
+    series = load_series(options.series)
+    view = look(series)
+    require_unchanged(series, view.frozen)
+    release = expected(series, view.records)
+    name = series.name
+    if release is None:
+        say(f"{name}: the series file is sound; every release is published", quiet=options.quiet)
+    elif snapshot_exists(series, release):
+        read = read_snapshot(series, release, bytes(KEY_BYTES), view.standing.values)
+        say(f"{name}: sound, with {read.snapshot.size} people in the snapshot of {release}", quiet=options.quiet)
+    else:
+        snapshot = shown_path(series, source_path(series, release))
+        say(f"{name}: the series file is sound; no snapshot of {release} yet ({snapshot})", quiet=options.quiet)
+    return 0

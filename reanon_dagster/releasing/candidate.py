@@ -1,0 +1,57 @@
+"""A release that was computed and judged, and changes nothing until the gate lets it through."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from reanon_core.model.ledger import Entry
+from reanon_core.model.packing import Packable, pack
+from reanon_core.model.verdict import Verdict
+from reanon_core.protocols import Memory
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """What the gate decides about."""
+
+    release: str
+    position: int
+    input_digest: str
+    entry: Entry
+    state: Memory
+    memories: Mapping[str, Memory]
+    """What each judge will remember, by the check's name."""
+    verdicts: tuple[Verdict, ...]
+    judged: str
+    """The digest of the entry that the verdicts speak of."""
+    withheld: Mapping[str, int]
+    seconds: float
+
+    @property
+    def failed(self) -> tuple[Verdict, ...]:
+        """The required verdicts that do not hold."""
+        return tuple(verdict for verdict in self.verdicts if verdict.required and not verdict.holds)
+
+
+def digest(entry: Entry) -> str:
+    """The sha256 of a release with everything the verdicts speak of."""
+    return hashlib.sha256(pack(arrays(entry))).hexdigest()
+
+
+def arrays(entry: Entry) -> dict[str, Packable]:
+    """An entry as named arrays."""
+    snapshot, release = entry.snapshot, entry.release
+    return {
+        "persons": snapshot.persons,
+        "qi": snapshot.qi,
+        "sensitive": snapshot.sensitive,
+        "group": release.group,
+        "published": release.sensitive,
+        "low": release.boxes.low,
+        "high": release.boxes.high,
+        "missing": release.boxes.missing,
+        "fake_group": entry.auxiliary.group,
+        "fake_count": entry.auxiliary.count,
+        "traced": entry.trace.persons,
+        "rows": entry.trace.rows,
+    }

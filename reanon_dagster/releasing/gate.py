@@ -1,0 +1,133 @@
+"""The gate: nothing passes but a candidate whose every required verdict holds, for exactly its own digest."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reanon_core import __version__
+from reanon_core.model.errors import Refused
+from reanon_core.model.history import Published
+from reanon_dagster.releasing.candidate import Candidate, digest
+from reanon_dagster.storage import export, reading, writing
+from reanon_dagster.storage.connection import opened
+from reanon_dagster.storage.records import Commit, Recorded
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from reanon_dagster.series.declared import Series
+
+STAGING = "staging"
+
+
+def require_sound(candidate: Candidate) -> None:
+    """Refuse a candidate that failed a required check, or was judged as something else than it is.
+
+    Raises: Refused.
+    """
+    if candidate.judged != digest(candidate.entry):
+        raise Refused(f"release {candidate.release} is not what its checks have judged; prepare it again")
+    if not candidate.verdicts:
+        raise Refused(f"release {candidate.release} was not judged by any check")
+    if candidate.failed:
+        said = "; ".join(f"{verdict.check} fails ({verdict.violations} violations)" for verdict in candidate.failed)
+        raise Refused(f"release {candidate.release} is refused: {said}; nothing was published")
+
+
+def accept(series: "Series", candidate: Candidate) -> Recorded:
+    """Publish: files are written privately, the store advances in one transaction, the files are brought out.
+
+    Killed before the transaction, nothing happened; killed after it, `recover` brings the files out.
+
+    Raises: Refused, OutOfOrder.
+    """
+    require_sound(candidate)
+    staged = series.private_folder / STAGING / candidate.release
+    shutil.rmtree(staged, ignore_errors=True)
+    with opened(series.private_folder, read_only=False) as connection:
+        manifest = _staged_files(series, candidate, staged, _previous_digest(connection))
+        record = Recorded(
+            position=candidate.position,
+            release=candidate.release,
+            input_digest=candidate.input_digest,
+            candidate_digest=candidate.judged,
+            manifest_digest=hashlib.sha256(manifest.encode()).hexdigest(),
+            people=candidate.entry.snapshot.size,
+            withheld=sum(candidate.withheld.values()),
+            seconds=candidate.seconds,
+        )
+        change = Commit(
+            record=record,
+            entry=candidate.entry,
+            verdicts=candidate.verdicts,
+            state=candidate.state,
+            memories=candidate.memories,
+            manifest=manifest,
+            fingerprint=json.dumps(series.fingerprint(), sort_keys=True),
+        )
+        writing.commit(connection, change)
+    export.bring_out(staged, series.published_folder / candidate.release)
+    return record
+
+
+def recover(series: "Series") -> str | None:
+    """Finish what a killed process left: bring a committed release out, throw an uncommitted one away.
+
+    Gives the name of the release that was brought out, if any.
+    """
+    staging = series.private_folder / STAGING
+    if not staging.is_dir():
+        return None
+    committed = {}
+    with opened(series.private_folder, read_only=True) as connection:
+        if reading.exists(connection):
+            committed = {record.release: record for record in reading.releases(connection)}
+    finished = None
+    for staged in sorted(staging.iterdir()):
+        record = committed.get(staged.name)
+        if record is not None and _digest_of(staged) == record.manifest_digest:
+            export.bring_out(staged, series.published_folder / staged.name)
+            finished = staged.name
+        else:
+            shutil.rmtree(staged)
+    return finished
+
+
+def _staged_files(series: "Series", candidate: Candidate, staged: Path, previous: str | None) -> str:
+    """Write the release's files into the private folder, and give the manifest's text."""
+    entry = candidate.entry
+    published = Published(entry.release, entry.auxiliary)
+    files = export.write_files(staged, published, entry.snapshot.schema, series.config.publish.formats)
+    manifest = {
+        "series": series.name,
+        "release": candidate.release,
+        "technique": {"name": series.publisher.name, **series.parameters},
+        "rows": entry.release.size,
+        "groups": entry.release.boxes.count,
+        "counterfeits": entry.auxiliary.total,
+        "withheld": sum(candidate.withheld.values()),
+        "domains": {
+            column.name: "declared" if column.domain is not None or column.taxonomy is not None else "observed"
+            for column in entry.snapshot.schema.quasi_identifiers
+        },
+        "verdicts": [
+            {"check": verdict.check, "holds": verdict.holds, "required": verdict.required, "rule": verdict.sentence}
+            for verdict in candidate.verdicts
+        ],
+        "files": {name: {"sha256": value} for name, value in files.items()},
+        "previous_manifest": previous,
+        "reanon": __version__,
+    }
+    return export.write_manifest(staged, manifest)
+
+
+def _previous_digest(connection: "duckdb.DuckDBPyConnection") -> str | None:
+    records = reading.releases(connection) if reading.exists(connection) else []
+    return records[-1].manifest_digest if records else None
+
+
+def _digest_of(staged: Path) -> str | None:
+    path = staged / export.MANIFEST
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else None

@@ -1,0 +1,140 @@
+"""The door: publish one release, or all that can run."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING
+
+from reanon_core.model.errors import OutOfOrder, ReanonError
+from reanon_dagster.releasing.candidate import Candidate
+from reanon_dagster.releasing.freezing import require_unchanged
+from reanon_dagster.releasing.gate import accept, recover
+from reanon_dagster.releasing.ordering import expected, ready, repeats_latest, require_next
+from reanon_dagster.releasing.preparing import Progress, prepare, silent
+from reanon_dagster.sources.locating import snapshot_exists
+from reanon_dagster.sources.reading import read_snapshot
+from reanon_dagster.storage import reading, writing
+from reanon_dagster.storage.connection import STORE, opened
+from reanon_dagster.storage.records import Recorded, Refusal, Standing
+from reanon_dagster.storage.secrets import pseudonym_key
+
+if TYPE_CHECKING:
+    from reanon_dagster.series.declared import Series
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What the store says of a series before a release."""
+
+    records: list[Recorded]
+    refusals: dict[str, Refusal]
+    frozen: dict[str, object] | None
+    standing: Standing
+
+
+EMPTY = View([], {}, None, Standing(None, (), None, {}))
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What happened to a release."""
+
+    release: str
+    candidate: Candidate | None
+    """None if there was nothing to do."""
+
+
+def look(series: "Series") -> View:
+    """Finish what a killed process left, then read where the series stands."""
+    if not (series.private_folder / STORE).exists():
+        return EMPTY
+    recover(series)
+    with opened(series.private_folder, read_only=True) as connection:
+        if not reading.exists(connection):
+            return EMPTY
+        return View(
+            reading.releases(connection),
+            reading.refusals(connection),
+            reading.fingerprint(connection),
+            reading.standing(connection),
+        )
+
+
+def candidate_for(
+    series: "Series", release: str, today: date, *, seed: int | None = None, progress: Progress = silent
+) -> Candidate | None:
+    """The judged candidate of the next release; None if it is the latest one again with the same input.
+
+    Raises: every error of ours; a refusal is remembered for `reanon status`.
+    """
+    view = look(series)
+    require_unchanged(series, view.frozen)
+    latest = bool(view.records) and view.records[-1].release == release
+    if not latest:
+        require_next(series, view.records, release, today)
+    progress("reading the snapshot")
+    key = pseudonym_key(series.private_folder, create=not view.records)
+    read = read_snapshot(series, release, key, view.standing.values)
+    if repeats_latest(view.records, release, read.input_digest):
+        return None
+    try:
+        return prepare(series, release, read, view.standing, seed=seed, progress=progress)
+    except ReanonError as error:
+        remember_refusal(series, release, error)
+        raise
+
+
+def publish_release(
+    series: "Series", release: str, today: date, *, seed: int | None = None, progress: Progress = silent
+) -> Outcome:
+    """Publish this release, which must be the next one; nothing to do if it is the latest one again.
+
+    Raises: every error of ours.
+    """
+    candidate = candidate_for(series, release, today, seed=seed, progress=progress)
+    if candidate is not None:
+        progress("publishing")
+        try:
+            accept(series, candidate)
+        except ReanonError as error:
+            remember_refusal(series, release, error)
+            raise
+    return Outcome(release, candidate)
+
+
+def publish_ready(
+    series: "Series", today: date, *, to: str | None = None, seed: int | None = None, progress: Progress = silent
+) -> Iterator[Outcome]:
+    """Publish every release that can run, in order, up to `to`.
+
+    Raises: every error of ours; OutOfOrder if a snapshot is missing before one that is there.
+    """
+    if to is not None:
+        series.calendar.index(to)
+    while True:
+        records = look(series).records
+        release = ready(series, records, today)
+        if to is not None and len(records) > series.calendar.index(to):
+            return
+        if release is None:
+            _require_no_gap(series, records, today)
+            return
+        yield publish_release(
+            series, release, today, seed=None if seed is None else seed + len(records), progress=progress
+        )
+
+
+def remember_refusal(series: "Series", release: str, error: ReanonError) -> None:
+    """Keep the sentence for `reanon status`, without any value of the data."""
+    with opened(series.private_folder, read_only=False) as connection:
+        writing.refuse(connection, release, error.redacted(), len(series.schema.quasi_identifiers))
+
+
+def _require_no_gap(series: "Series", records: list[Recorded], today: date) -> None:
+    missing = expected(series, records)
+    later = [release for release in series.calendar.due(today)[len(records) + 1 :] if snapshot_exists(series, release)]
+    if missing is not None and later and not snapshot_exists(series, missing):
+        raise OutOfOrder(
+            f"release {later[0]} has a snapshot, but {missing} comes first and has none; "
+            f"add it, or an empty one (the header alone) if nobody was there"
+        )

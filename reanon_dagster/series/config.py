@@ -1,0 +1,257 @@
+"""The keys of series.yaml: their types, defaults and meanings. docs/series-yaml.md is made from here."""
+
+import codecs
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import PurePath
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
+
+from reanon_core.model.errors import InvalidParameter
+from reanon_core.model.schema import Kind, Missing
+from reanon_dagster.series.calendar import Calendar, CronCalendar, NamedCalendar, RegularCalendar
+from reanon_dagster.series.scalars import Parameters, Part, Text, Texts, Told, as_list, keyed_by
+
+PLACEHOLDER = "{release}"
+_FILE_TYPES = (".csv", ".parquet")
+_NAME = r"[A-Za-z0-9][A-Za-z0-9_-]*"
+_RELEASE = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+
+
+def _embedded(value: object) -> object:
+    if value != "embedded":
+        raise ValueError("be embedded for now; Spark and the options of the engines come later")
+    return value
+
+
+class FileSource(Part):
+    """Snapshots in files, one for each release."""
+
+    path: Text = Field(description="The snapshot's file, csv or parquet by its ending, with {release} in its name.")
+    id: Text = Field(description="The column that tells who a row is about. It is never published.")
+    separator: Text = Field(default=",", description='What stands between two values of a csv line; "tab" for a tab.')
+    encoding: Text = Field(default="utf-8", description="How a csv file is encoded.")
+
+    @field_validator("path")
+    @classmethod
+    def _has_placeholder(cls, value: str) -> str:
+        if PLACEHOLDER not in value:
+            raise ValueError("contain {release}; such as releases/{release}.csv")
+        if PurePath(value).suffix.lower() not in _FILE_TYPES:
+            raise ValueError(f"end in {' or '.join(_FILE_TYPES)}")
+        return value
+
+    @field_validator("separator")
+    @classmethod
+    def _one_character(cls, value: str) -> str:
+        value = "\t" if value in {"tab", "\\t"} else value
+        if len(value) != 1 or not value.isascii():
+            raise ValueError('be one character, such as , or ; or "tab"')
+        return value
+
+    @field_validator("encoding")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        try:
+            codecs.lookup(value)
+        except LookupError:
+            raise ValueError("be an encoding that Python knows, such as utf-8 or latin-1") from None
+        return value
+
+
+class DuckdbSource(Part):
+    """Snapshots that a query gives."""
+
+    duckdb: Text = Field(description="A DuckDB file; it is opened for reading only.")
+    query: Text = Field(description="The query that gives the snapshot, with {release} where the release's name goes.")
+    id: Text = Field(description="The column that tells who a row is about. It is never published.")
+
+    @field_validator("query")
+    @classmethod
+    def _has_placeholder(cls, value: str) -> str:
+        if PLACEHOLDER not in value:
+            raise ValueError("contain {release}; such as select * from visits where quarter = '{release}'")
+        return value.rstrip().rstrip(";")
+
+
+class _Releases(Part):
+    @model_validator(mode="after")
+    def _is_a_calendar(self) -> "_Releases":
+        try:
+            self.calendar()
+        except InvalidParameter as error:
+            raise Told(error.problems[0]) from None
+        return self
+
+    def calendar(self) -> Calendar:
+        """The calendar of these releases."""
+        raise NotImplementedError
+
+
+class RegularReleases(_Releases):
+    """One release a period."""
+
+    cadence: Literal["daily", "weekly", "monthly", "quarterly", "yearly"] = Field(description="How often.")
+    first: Text = Field(description="The first release: 2024-03-01, 2024-W09, 2024-03, 2024-Q1 or 2024.")
+
+    def calendar(self) -> Calendar:
+        """One release a period, without end."""
+        return RegularCalendar.of(self.cadence, self.first)
+
+
+class CronReleases(_Releases):
+    """One release for each tick of a cron expression, named by its date."""
+
+    cron: Text = Field(description="Minute, hour, day of month, month, day of week; at most one tick a day.")
+    first: Text = Field(description="The day from which ticks count, such as 2024-03-01.")
+
+    def calendar(self) -> Calendar:
+        """One release a tick, without end."""
+        return CronCalendar.of(self.cron, self.first)
+
+
+class NamedReleases(_Releases):
+    """Releases with names, in this order, always due."""
+
+    names: Texts = Field(description="The names in order. More may be added at the end later.")
+
+    @field_validator("names")
+    @classmethod
+    def _usable(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        odd = [name for name in value if not re.fullmatch(_RELEASE, name)]
+        if odd:
+            raise ValueError(f"use letters, digits, '.', '_' and '-' only, because a name is a folder; not {odd[0]!r}")
+        if not value or len({name.lower() for name in value}) < len(value):
+            raise ValueError("list at least one name, and each once")
+        return value
+
+    def calendar(self) -> Calendar:
+        """The list."""
+        return NamedCalendar(self.names)
+
+
+class Column(Part):
+    """A quasi-identifier: what others may know of a person."""
+
+    kind: Kind = Field(default=Kind.NUMERIC, description="numeric, date or categorical.")
+    min_width: Decimal | None = Field(
+        default=None,
+        description="The least width of a published interval, in the column's unit (days for dates, values for "
+        "categories), both ends counted. Default: one step of the granularity.",
+    )
+    domain: tuple[Text, Text] | None = Field(
+        default=None,
+        description="First and last value allowed; others are errors. Default: it grows with the data.",
+    )
+    granularity: Decimal = Field(
+        default=Decimal(1), description="numeric: the distance between two neighbouring values; 0.1 for one decimal."
+    )
+    missing: Missing = Field(
+        default=Missing.REFUSE,
+        description="An empty value is refused, or published as such in <name>_missing (separate).",
+    )
+    taxonomy: Text | None = Field(
+        default=None, description="categorical: a csv file, on each line the value first and the root of the tree last."
+    )
+    order: Texts | None = Field(
+        default=None, description="categorical: the values in order, where there is no taxonomy."
+    )
+
+
+class SensitiveColumn(Part):
+    """The column whose link to a person is protected."""
+
+    column: Text = Field(description="Its name.")
+    values: Texts | None = Field(
+        default=None, description="Its values, if only these may occur. Default: new values may come with each release."
+    )
+
+
+class Technique(Parameters):
+    """How the table is made safe."""
+
+    name: Text = Field(description="m-invariance; more techniques come later.")
+
+
+class MoreCheck(Parameters):
+    """A check beyond those of the technique."""
+
+    name: Text = Field(description="Its name.")
+
+
+class Publish(Part):
+    """Where the public files go."""
+
+    to: Text = Field(default="published", description="A folder; the series gets its own folder inside.")
+    formats: Annotated[tuple[Literal["parquet", "csv"], ...], BeforeValidator(as_list)] = Field(
+        default=("parquet", "csv"), min_length=1, description="The file types of the table."
+    )
+
+
+class Private(Part):
+    """Where the steward's own files go."""
+
+    to: Text = Field(default="private", description="A folder that only you can read; never inside the public one.")
+
+
+def _source_tag(value: object) -> str:
+    keys = set(value) if isinstance(value, Mapping) else set()
+    return "<duckdb>" if isinstance(value, DuckdbSource) or keys & {"duckdb", "query"} else "<file>"
+
+
+def _releases_tag(value: object) -> str:
+    keys = set(value) if isinstance(value, Mapping) else set()
+    if isinstance(value, NamedReleases) or "names" in keys:
+        return "<names>"
+    return "<cron>" if isinstance(value, CronReleases) or "cron" in keys else "<cadence>"
+
+
+Source: TypeAlias = Annotated[
+    Annotated[FileSource, Tag("<file>")] | Annotated[DuckdbSource, Tag("<duckdb>")], Discriminator(_source_tag)
+]
+Releases: TypeAlias = Annotated[
+    Annotated[RegularReleases, Tag("<cadence>")]
+    | Annotated[CronReleases, Tag("<cron>")]
+    | Annotated[NamedReleases, Tag("<names>")],
+    Discriminator(_releases_tag),
+]
+ColumnOrNothing: TypeAlias = Annotated[Column, BeforeValidator(lambda value: {} if value is None else value)]
+
+
+class SeriesConfig(Part):
+    """A series: one table of people, published again and again."""
+
+    later: ClassVar[Mapping[str, str]] = {
+        "releases.columns": "columns of single releases come with the technique sequential",
+        "releases.select": "selections of rows for single releases come with the techniques sequential and bpg",
+        "source.postgres": "Postgres comes later; a DuckDB file or an exported csv or parquet file works now",
+    }
+
+    series: Text = Field(pattern=rf"^{_NAME}$", description="The name: letters, digits, _ and -. It names folders.")
+    title: Text = Field(default="", description="A title for people. Default: the name.")
+    description: Text | None = Field(default=None, description="What the table is about.")
+    owners: Texts = Field(default=(), description="Who answers for it.")
+    source: Source = Field(description="Where the snapshots are: files, or a query.")
+    releases: Releases = Field(description="When there is a release, and what it is called.")
+    quasi_identifiers: dict[str, ColumnOrNothing] = Field(
+        min_length=1, description="The columns that others may know of a person, each with its settings."
+    )
+    sensitive: Annotated[SensitiveColumn, keyed_by("column")] = Field(
+        description="The column to protect: its name, or its name and values."
+    )
+    other: Texts = Field(default=(), description="Further columns, published as they are where the technique allows.")
+    technique: Annotated[Technique, keyed_by("name")] = Field(description="How the table is made safe.")
+    compare: dict[str, dict[str, Any]] = Field(
+        default={}, description="Parameters of other techniques for `reanon compare`."
+    )
+    checks: Annotated[tuple[Annotated[MoreCheck, keyed_by("name")], ...], BeforeValidator(as_list)] = Field(
+        default=(),
+        description="Checks beyond the technique's own, which are always on: names, or a name with parameters.",
+    )
+    publish: Publish = Field(default=Publish(), description="Where the public files go.")
+    engine: Annotated[Literal["embedded"], BeforeValidator(_embedded)] = Field(
+        default="embedded", description="Where the work is done."
+    )
+    private: Private = Field(default=Private(), description="Where the steward's own files go.")

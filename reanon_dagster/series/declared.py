@@ -1,0 +1,112 @@
+"""A series as it is declared: its schema, its calendar, its technique, its folders."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from reanon_core.model.coding import plain
+from reanon_core.model.schema import QuasiIdentifier, Schema
+from reanon_core.protocols import Check, Publisher
+from reanon_dagster.series.calendar import Calendar
+from reanon_dagster.series.config import SeriesConfig
+
+
+@dataclass(frozen=True)
+class Series:
+    """One table of people, published again and again, as its series.yaml declares it."""
+
+    folder: Path
+    """The folder of series.yaml: relative paths begin here."""
+    config: SeriesConfig
+    schema: Schema
+    calendar: Calendar
+
+    @property
+    def name(self) -> str:
+        """The name, which also names folders."""
+        return self.config.series
+
+    @property
+    def title(self) -> str:
+        """The title for people."""
+        return self.config.title or self.config.series
+
+    @property
+    def published_folder(self) -> Path:
+        """Where the public files of this series go."""
+        return self.folder / self.config.publish.to / self.name
+
+    @property
+    def private_folder(self) -> Path:
+        """Where the private files of this series go."""
+        return self.folder / self.config.private.to / self.name
+
+    @cached_property
+    def publisher(self) -> Publisher[Any, Any]:
+        """The technique with its parameters. Built when first asked for, because that loads the compiler."""
+        from reanon_core.catalog import build_publisher
+
+        return build_publisher(self.config.technique.name, self.config.technique.params)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Every parameter of the technique, also those that the file leaves out."""
+        return asdict(self.publisher)  # type: ignore[call-overload, no-any-return]  # a publisher is a dataclass
+
+    @cached_property
+    def more_checks(self) -> tuple[Check, ...]:
+        """The checks that the file adds to the technique's own."""
+        from reanon_core.catalog import build_check
+
+        return tuple(build_check(check.name, check.params) for check in self.config.checks)
+
+    def fingerprint(self) -> dict[str, object]:
+        """What is frozen at the first release, by key of series.yaml; only what JSON can hold."""
+        frozen: dict[str, object] = {"series": self.name, "source.id": self.config.source.id}
+        frozen |= self.calendar.frozen_as()
+        frozen |= {"quasi_identifiers": list(self.schema.names)}
+        for column in self.schema.quasi_identifiers:
+            frozen |= _frozen_column(column)
+        sensitive = self.schema.sensitive
+        frozen |= {
+            "sensitive": sensitive.name,
+            "sensitive.values": list(sensitive.values) if sensitive.closed else None,
+            "other": list(self.schema.other),
+            "technique.name": self.config.technique.name,
+        }
+        frozen |= {f"technique.{key}": value for key, value in sorted(self.parameters.items())}
+        return dict(json.loads(json.dumps(frozen, default=str)))
+
+    def changes(self, frozen: Mapping[str, object]) -> dict[str, tuple[object, object]]:
+        """The keys whose frozen value differs from today's, with both values. More names at the end are no change."""
+        now = self.fingerprint()
+        return {
+            key: (frozen.get(key), now.get(key))
+            for key in sorted({*frozen, *now})
+            if frozen.get(key) != now.get(key)
+            and not (key == "releases.names" and _begins_with(now.get(key), frozen.get(key)))
+        }
+
+
+def _frozen_column(column: QuasiIdentifier) -> dict[str, object]:
+    key = f"quasi_identifiers.{column.name}"
+    tree = None
+    if column.taxonomy is not None:
+        # A tree may have thousands of leaves: its digest is enough to see that it changed.
+        tree = hashlib.sha256(json.dumps(column.taxonomy.paths).encode()).hexdigest()
+    return {
+        f"{key}.kind": column.kind.value,
+        f"{key}.granularity": plain(column.granularity),
+        f"{key}.min_width": plain(column.min_width * column.granularity),
+        f"{key}.domain": list(column.domain) if column.domain else None,
+        f"{key}.missing": column.missing.value,
+        f"{key}.{'taxonomy' if column.hierarchical else 'order'}": tree,
+    }
+
+
+def _begins_with(longer: object, shorter: object) -> bool:
+    return isinstance(longer, list) and isinstance(shorter, list) and longer[: len(shorter)] == shorter

@@ -1,0 +1,152 @@
+"""From series.yaml to a Series, or to every error in it at once."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from reanon_core.model.errors import InvalidSchema, Problem, require
+from reanon_core.model.schema import Missing, QuasiIdentifier, Schema, Sensitive
+from reanon_dagster.series.columns import kept, label, quasi_identifier
+from reanon_dagster.series.config import Column, ColumnOrNothing, FileSource, SensitiveColumn, SeriesConfig
+from reanon_dagster.series.declared import Series
+from reanon_dagster.series.scalars import as_list
+from reanon_dagster.series.sentences import problems_of
+from reanon_dagster.series.yaml_text import read_yaml
+
+if TYPE_CHECKING:
+    from reanon_dagster.series.scalars import Parameters
+
+__all__ = ["Series", "load_series"]
+
+
+def load_series(path: Path, *, lazily: bool = False) -> Series:
+    """The series that a file declares; a folder stands for the series.yaml in it.
+
+    `lazily` leaves the technique and the checks unbuilt, which saves loading the compiler.
+
+    Raises: InvalidSchema with every problem at once.
+    """
+    file = path / "series.yaml" if path.is_dir() else path
+    folder = file.resolve().parent
+    raw = read_yaml(file)
+    problems: list[Problem] = []
+    try:
+        config = SeriesConfig.model_validate(raw)
+        parts: dict[str, Any] = dict(config)
+    except ValidationError as error:
+        config = None
+        problems += problems_of(error)
+        parts = _right_parts(raw)
+    schema = _schema(raw, parts, folder, problems)
+    problems += _folder_problems(parts, folder)
+    if not lazily:
+        _build_technique(parts, schema, problems)
+    require(problems, InvalidSchema)
+    if config is None or schema is None:
+        raise AssertionError("a series without problems has all its parts")
+    return Series(folder, config, schema, config.releases.calendar())
+
+
+def _right_parts(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts of a wrong file that are right by themselves, so that their inner errors are found as well."""
+    parts: dict[str, Any] = {}
+    for name, field in SeriesConfig.model_fields.items():
+        if name in raw:
+            parts[name] = _right(Annotated[field.annotation, field], raw[name])
+        elif not field.is_required():
+            parts[name] = field.default
+    columns = raw.get("quasi_identifiers")
+    if isinstance(columns, dict):
+        parts["quasi_identifiers"] = {name: _right(ColumnOrNothing, column) for name, column in columns.items()}
+    return parts
+
+
+def _right(kind: Any, value: object) -> Any:
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError:
+        return None
+
+
+def _schema(raw: Mapping[str, Any], parts: Mapping[str, Any], folder: Path, problems: list[Problem]) -> Schema | None:
+    """The schema, if every column is right and has one role."""
+    declared: dict[str, Column | None] = parts.get("quasi_identifiers") or {}
+    built = [kept(problems, quasi_identifier, name, column, folder) for name, column in declared.items() if column]
+    right = [column for column in built if column is not None]
+    sensitive: SensitiveColumn | None = parts.get("sensitive")
+    clashes = list(_role_problems(raw)) or list(_published_problems(right, parts))
+    problems.extend(clashes)
+    values = kept(problems, _declared_values, sensitive) if sensitive else None
+    if clashes or sensitive is None or values is None or len(right) < max(1, len(declared)):
+        return None
+    return Schema(
+        quasi_identifiers=tuple(right),
+        sensitive=Sensitive(name=sensitive.column, values=values, closed=sensitive.values is not None),
+        other=parts.get("other") or (),
+    )
+
+
+def _declared_values(sensitive: SensitiveColumn) -> tuple[str, ...]:
+    values = [label(value) for value in sensitive.values or ()]
+    twice = sorted({value for value in values if values.count(value) > 1})
+    if twice or (sensitive.values is not None and not values):
+        raise InvalidSchema(Problem("sensitive.values", "list every value once", ", ".join(twice[:5]) or "empty"))
+    return tuple(values)
+
+
+def _role_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
+    """Columns with more than one role, as written: also in parts that are otherwise wrong."""
+    source, columns, sensitive = raw.get("source"), raw.get("quasi_identifiers"), raw.get("sensitive")
+    other = as_list(raw.get("other"))
+    roles = [
+        *([(source.get("id"), "id")] if isinstance(source, dict) else []),
+        *([(name, "quasi-identifier") for name in columns] if isinstance(columns, dict) else []),
+        (sensitive.get("column") if isinstance(sensitive, dict) else sensitive, "sensitive"),
+        *([(name, "other") for name in other] if isinstance(other, list) else []),
+    ]
+    for name in dict.fromkeys(name for name, _ in roles if isinstance(name, str)):
+        has = [role for named, role in roles if named == name]
+        if len(has) > 1:
+            yield Problem(f"column {name}", "have one role only", " and ".join(has))
+
+
+def _published_problems(columns: list[QuasiIdentifier], parts: Mapping[str, Any]) -> Iterator[Problem]:
+    """Columns whose names would clash in the published table."""
+    names = ["group_id"]
+    for column in columns:
+        names += [f"{column.name}_min", f"{column.name}_max"]
+        names += [column.name] * column.hierarchical
+        names += [f"{column.name}_missing"] * (column.missing is Missing.SEPARATE)
+    if sensitive := parts.get("sensitive"):
+        names.append(sensitive.column)
+    names += parts.get("other") or ()
+    lowered = [name.lower() for name in names]  # DuckDB does not tell upper from lower case
+    for name in sorted({name for name in lowered if lowered.count(name) > 1}):
+        yield Problem(f"published column {name}", "come from one column only", help="rename a column of the source")
+
+
+def _folder_problems(parts: Mapping[str, Any], folder: Path) -> Iterator[Problem]:
+    """Private things under the public folder, or the other way round."""
+    if not (parts.get("publish") and parts.get("private")):
+        return
+    public = (folder / parts["publish"].to).resolve()
+    private = (folder / parts["private"].to).resolve()
+    if private.is_relative_to(public) or public.is_relative_to(private):
+        yield Problem("private.to", "lie apart from publish.to, neither inside the other", parts["private"].to)
+    source = parts.get("source")
+    if isinstance(source, FileSource) and (folder / source.path).resolve().is_relative_to(public):
+        yield Problem("source.path", "lie outside publish.to, because snapshots are private", source.path)
+
+
+def _build_technique(parts: Mapping[str, Any], schema: Schema | None, problems: list[Problem]) -> None:
+    """Build the technique and the checks once, for their errors."""
+    from reanon_core.catalog import build_check, build_publisher
+
+    technique: Parameters | None = parts.get("technique")
+    publisher = kept(problems, build_publisher, technique.name, technique.params) if technique else None
+    if publisher is not None and schema is not None:
+        kept(problems, publisher.accepts, schema)
+    for check in parts.get("checks") or ():
+        kept(problems, build_check, check.name, check.params)

@@ -1,0 +1,87 @@
+"""What `reanon init` writes: a commented series.yaml and a tiny example that publishes."""
+
+SERIES_YAML = """\
+# A series is one table of people, published again and again.
+# Paths begin at this file's folder. All keys with their defaults: docs/series-yaml.md
+series: hospital                        # the name: letters, digits, _ and -
+title: Hospital discharges, quarterly
+
+# One snapshot for each release: the whole table as it is then, one row per person.
+# {release} becomes the release's name. `id` tells who a row is about; it is never published.
+source: {path: "releases/{release}.csv", id: patient}
+
+# A release is due when its period has ended.
+# daily 2024-03-01 | weekly 2024-W09 | monthly 2024-03 | quarterly 2024-Q1 | yearly 2024 | names: [r1, r2, ...]
+releases: {cadence: quarterly, first: 2024-Q1}
+
+# What others may know of a person. It is published as intervals, never exactly.
+quasi_identifiers:
+  age: {kind: numeric, min_width: 5, domain: [0, 120]}
+  zip: {kind: numeric, min_width: 1000}
+  education: {kind: categorical, taxonomy: taxonomies/education.csv}
+
+# What must not be linked to a person.
+sensitive: disease
+
+# Everybody is hidden among at least m diseases, and always among the same ones.
+# If one disease is too frequent among the people who are new: not_eligible: refuse | defer | pad.
+# If somebody's disease changed: on_sensitive_change: refuse | episode. If somebody moved: on_qi_change: allow | refuse.
+# All this and the columns are frozen at the first release.
+technique: {name: m-invariance, m: 2, not_eligible: refuse}
+
+publish: {to: published, formats: [parquet, csv]}   # for everybody
+private: {to: private}                              # for you alone: keep it, back it up, never share it
+"""
+
+EDUCATION = """\
+primary,school,any
+secondary,school,any
+vocational,higher,any
+bachelor,higher,any
+master,higher,any
+"""
+
+FIRST_SNAPSHOT = """\
+patient,age,zip,education,disease
+P001,21,12000,primary,dyspepsia
+P002,22,14000,secondary,bronchitis
+P003,24,18000,secondary,flu
+P004,23,25000,vocational,gastritis
+P005,41,20000,primary,flu
+P006,36,27000,bachelor,gastritis
+P007,37,33000,master,dyspepsia
+P008,40,35000,bachelor,flu
+P009,43,26000,secondary,gastritis
+P010,52,33000,vocational,dyspepsia
+P011,56,34000,master,gastritis
+P012,61,36000,primary,bronchitis
+"""
+
+SECOND_SNAPSHOT = """\
+patient,age,zip,education,disease
+P001,21,12000,primary,dyspepsia
+P003,24,18000,secondary,flu
+P004,23,25000,vocational,gastritis
+P005,41,20000,primary,flu
+P006,36,27000,bachelor,gastritis
+P007,37,33000,master,dyspepsia
+P009,43,26000,secondary,gastritis
+P010,52,33000,vocational,dyspepsia
+P012,61,36000,primary,bronchitis
+P013,54,31000,secondary,dyspepsia
+P014,25,13000,bachelor,flu
+P015,46,30000,vocational,gastritis
+P016,65,36000,primary,flu
+P017,29,15000,master,gastritis
+P018,33,21000,secondary,bronchitis
+"""
+
+
+def example_files() -> dict[str, str]:
+    """The text of every file of the example, by its path in the series' folder."""
+    return {
+        "series.yaml": SERIES_YAML,
+        "taxonomies/education.csv": EDUCATION,
+        "releases/2024-Q1.csv": FIRST_SNAPSHOT,
+        "releases/2024-Q2.csv": SECOND_SNAPSHOT,
+    }

@@ -1,0 +1,198 @@
+"""Arrow columns of any type that a source may have, as the plain arrays that coding takes."""
+
+import re
+import unicodedata
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from reanon_core.model.arrays import AnyArray, Bool, Int32
+from reanon_core.model.coding import Coded, encode, encode_labels, encode_sensitive, examples
+from reanon_core.model.errors import InvalidSnapshot, Problem
+from reanon_core.model.schema import Kind, QuasiIdentifier, Sensitive
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_LabelRule: TypeAlias = tuple[type | tuple[type, ...], Callable[[Any], str | None]]
+
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_DAY = r"\d{4}-\d\d-\d\d"
+
+
+def coded_column(column: QuasiIdentifier, data: "pa.ChunkedArray") -> Coded:
+    """The codes of a quasi-identifier.
+
+    Raises: InvalidSnapshot if the values are of a type that the column's kind cannot hold.
+    """
+    values = _plain(data)
+    if column.kind is Kind.CATEGORICAL:
+        return encode_labels(column, *_labelled(column.name, values))
+    numbers, valid = _dates(column.name, values) if column.kind is Kind.DATE else _numbers(column, values)
+    return encode(column, numbers, valid)
+
+
+def coded_sensitive(column: Sensitive, data: "pa.ChunkedArray") -> tuple[Coded, Sensitive]:
+    """The codes of the sensitive column, and the column with its new values.
+
+    Raises: InvalidSnapshot if a value is no category, or differs from another only by a space around it.
+    """
+    positions, labels = _labelled(column.name, _plain(data))
+    spaced = sorted(label for label in labels if label != label.strip())
+    if spaced:
+        rule = "not begin or end with a space, because ' flu' and 'flu' would pass for two diseases"
+        shown = ", ".join(repr(label) for label in spaced[:5])
+        raise InvalidSnapshot(Problem(column.name, rule, shown, "trim the values in the source"))
+    return encode_sensitive(column, positions, labels)
+
+
+def _plain(data: "pa.ChunkedArray") -> "pa.Array":
+    """One array without a dictionary, with null for empty text and for NaN."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if pa.types.is_dictionary(data.type):
+        data = data.cast(data.type.value_type)
+    values = data.combine_chunks()
+    if pa.types.is_large_string(values.type) or pa.types.is_string_view(values.type):
+        values = values.cast(pa.string())
+    if pa.types.is_string(values.type):
+        empty = compute.equal(compute.binary_length(values), 0)
+        if compute.any(empty).as_py():
+            values = compute.if_else(empty, None, values)
+    elif pa.types.is_floating(values.type):
+        values = compute.if_else(compute.is_nan(values), None, values)
+    return values
+
+
+def _numbers(column: QuasiIdentifier, values: "pa.Array") -> tuple[AnyArray, Bool | None]:
+    import pyarrow as pa
+
+    kind = values.type
+    if pa.types.is_null(kind):
+        return np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=bool)
+    if pa.types.is_decimal(kind) or pa.types.is_float32(kind) or pa.types.is_float16(kind):
+        # Their shortest text is what was meant; a binary cast would bring 36.6 off its grid.
+        values = (values.cast(pa.float32()) if pa.types.is_float16(kind) else values).cast(pa.string())
+    if pa.types.is_string(values.type):
+        values = _parsed_numbers(column, values)
+    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
+        raise InvalidSnapshot(Problem(column.name, _number_rule(column), _type_shown(kind), "cast it in the source"))
+    return _filled(values)
+
+
+def _parsed_numbers(column: QuasiIdentifier, texts: "pa.Array") -> "pa.Array":
+    import pyarrow as pa
+    from pyarrow import compute
+
+    try:
+        return texts.cast(pa.int64())
+    except pa.ArrowInvalid:
+        trimmed = compute.utf8_trim_whitespace(texts)
+        trimmed = compute.if_else(compute.equal(trimmed, ""), None, trimmed)
+        right = compute.match_substring_regex(trimmed, _NUMBER).fill_null(fill_value=True)
+        _require_parsed(column.name, _number_rule(column), texts, right)
+        return trimmed.cast(pa.float64())
+
+
+def _dates(name: str, values: "pa.Array") -> tuple[AnyArray, Bool | None]:
+    import pyarrow as pa
+    from pyarrow import compute
+
+    kind = values.type
+    if pa.types.is_null(kind):
+        return np.zeros(len(values), dtype="datetime64[D]"), np.zeros(len(values), dtype=bool)
+    if pa.types.is_string(kind):
+        values = _parsed_dates(name, values)
+    elif pa.types.is_timestamp(kind):
+        values = compute.local_timestamp(values) if kind.tz else values
+        days = values.cast(pa.date32(), safe=False)
+        midnight = compute.equal(days.cast(values.type), values).fill_null(fill_value=True)
+        _require_parsed(name, "be dates without a time of day", values.cast(pa.string()), midnight)
+        values = days
+    elif not pa.types.is_date(kind):
+        raise InvalidSnapshot(Problem(name, "be dates such as 2024-03-01", _type_shown(kind), "cast it in the source"))
+    days_since, valid = _filled(values.cast(pa.date32()).cast(pa.int32()))
+    return days_since.astype(np.int64).view("datetime64[D]"), valid
+
+
+def _parsed_dates(name: str, texts: "pa.Array") -> "pa.Array":
+    import pyarrow as pa
+    from pyarrow import compute
+
+    try:
+        return texts.cast(pa.date32())
+    except pa.ArrowInvalid:
+        distinct = compute.unique(texts)
+        wrong = [text for text in distinct.to_pylist() if text is not None and not _is_day(text)]
+        right = compute.invert(compute.is_in(texts, pa.array(wrong, pa.string())))
+        _require_parsed(name, "be dates such as 2024-03-01", texts, right)
+        return compute.utf8_slice_codeunits(compute.utf8_trim_whitespace(texts), 0, 10).cast(pa.date32())
+
+
+def _is_day(text: str) -> bool:
+    """Whether a text is an ISO date, perhaps with midnight behind it."""
+    if not re.fullmatch(rf"\s*{_DAY}([T ]00:00(:00(\.0+)?)?)?\s*", text, re.ASCII):
+        return False
+    try:
+        date.fromisoformat(text.strip()[:10])
+    except ValueError:
+        return False
+    return True
+
+
+def _labelled(name: str, values: "pa.Array") -> tuple[Int32, list[str]]:
+    """Positions in a list of labels, -1 where empty."""
+    import pyarrow as pa
+
+    if pa.types.is_null(values.type):
+        return np.full(len(values), -1, dtype=np.int32), []
+    encoded = values.dictionary_encode()
+    positions = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+    labels = [_label(value) for value in encoded.dictionary.to_pylist()]
+    if None in labels:
+        rule = "be categories: text, whole numbers, dates, or true and false"
+        raise InvalidSnapshot(Problem(name, rule, _type_shown(values.type), "cast it in the source"))
+    return positions, [str(label) for label in labels]
+
+
+def _label(value: object) -> str | None:
+    """A category as text; None if it has no text that everybody would write."""
+    rules: tuple[_LabelRule, ...] = (
+        (str, lambda text: unicodedata.normalize("NFC", text)),
+        (bool, lambda truth: str(truth).lower()),
+        (int, str),
+        (datetime, lambda _: None),
+        (date, date.isoformat),
+        ((float, Decimal), lambda number: str(int(number)) if number == number // 1 else None),
+    )
+    return next((rule(value) for kind, rule in rules if isinstance(value, kind)), None)
+
+
+def _filled(values: "pa.Array") -> tuple[AnyArray, Bool | None]:
+    """Numbers as a numpy array, and which of them are there."""
+    if values.null_count == 0:
+        return values.to_numpy(zero_copy_only=False), None
+    valid = np.asarray(values.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+    return values.fill_null(0).to_numpy(zero_copy_only=False), valid
+
+
+def _require_parsed(name: str, rule: str, texts: "pa.Array", right: "pa.BooleanArray") -> None:
+    from pyarrow import compute
+
+    wrong = texts.filter(compute.invert(right))
+    if len(wrong) == 0:
+        return
+    shown = examples(map(repr, sorted(wrong.unique().to_pylist())), len(wrong))
+    raise InvalidSnapshot(Problem(name, rule, shown))
+
+
+def _number_rule(column: QuasiIdentifier) -> str:
+    return "be whole numbers" if column.granularity % 1 == 0 else "be numbers"
+
+
+def _type_shown(kind: "pa.DataType") -> str:
+    return f"type {kind}"

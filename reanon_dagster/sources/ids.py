@@ -1,0 +1,123 @@
+"""Who a row is about: ids as canonical text, and the keyed pseudonyms that stand for them.
+
+No message of this module holds an id: rows are named by their number.
+"""
+
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reanon_core.model.arrays import Bool, Int64
+from reanon_core.model.coding import named_rows
+from reanon_core.model.errors import InvalidSnapshot, Problem
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+KEY_BYTES = 16
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """The pseudonym of each row of the source, and the order of the rows by pseudonym."""
+
+    texts: "pa.StringArray"
+    persons: Int64  # [n] in the source's order
+    order: Int64  # [n] rows in ascending order of person
+
+
+def people(name: str, column: "pa.ChunkedArray", key: bytes) -> People:
+    """The people in the id column.
+
+    Raises: InvalidSnapshot for ids that are empty, there twice, or of a type that has no exact text.
+    """
+    texts = canonical_texts(name, column)
+    empty = _empty(texts)
+    problems = []
+    if empty.any():
+        problems.append(Problem(name, "tell who each row is about", f"empty in {named_rows(empty)}"))
+        texts = texts.fill_null("")
+    persons = pseudonyms(texts, key)
+    order = np.argsort(persons)
+    ascending = persons[order]
+    again = ascending[1:] == ascending[:-1]
+    if again.any():
+        shared = np.zeros(len(persons), dtype=bool)
+        shared[order[1:][again]] = True
+        shared[order[:-1][again]] = True
+        shared &= ~empty
+        problems += _shared(name, texts, persons, shared)
+    if problems:
+        raise InvalidSnapshot(problems)
+    return People(texts, persons, order)
+
+
+def canonical_texts(name: str, column: "pa.ChunkedArray") -> "pa.StringArray":
+    """Ids as text: whole numbers in decimal, text as it is in Unicode's composed form, nothing trimmed.
+
+    Raises: InvalidSnapshot for other types: 7.0 or a date have more than one text.
+    """
+    import pyarrow as pa
+    from pyarrow import compute
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    stringy = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    if not (stringy or pa.types.is_integer(kind) or pa.types.is_null(kind)):
+        raise InvalidSnapshot(Problem(name, "be text or whole numbers", str(kind), "cast the ids in the source"))
+    texts = column.cast(pa.string()).combine_chunks()
+    return texts if _is_ascii(texts) else compute.utf8_normalize(texts, form="NFC")
+
+
+def canonical_text(id_: str) -> str:
+    """The same for one id that a person typed."""
+    return unicodedata.normalize("NFC", id_)
+
+
+def pseudonyms(texts: "pa.StringArray", key: bytes) -> Int64:
+    """The keyed pseudonym of each text.
+
+    Requires: no nulls, and a key of 16 bytes.
+    """
+    from reanon_core.kernels.siphash import siphash_strings
+
+    if len(key) != KEY_BYTES:
+        raise ValueError(f"a key has {KEY_BYTES} bytes")
+    if len(texts) == 0:
+        return np.empty(0, dtype=np.int64)
+    _, ends, data = texts.buffers()
+    offsets = np.frombuffer(ends, dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+    letters = np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, dtype=np.uint8)
+    letters.flags.writeable = False  # one type for the compiler, whoever made the buffer
+    return siphash_strings(letters, offsets, np.frombuffer(key, dtype="<u8").copy())
+
+
+def _is_ascii(texts: "pa.StringArray") -> bool:
+    data = texts.buffers()[2]
+    return data is None or data.size == 0 or bool(np.frombuffer(data, dtype=np.uint8).max() < 128)
+
+
+def _empty(texts: "pa.StringArray") -> Bool:
+    from pyarrow import compute
+
+    blank = compute.equal(compute.binary_length(texts), 0).fill_null(fill_value=True)
+    return np.asarray(blank.to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def _shared(name: str, texts: "pa.StringArray", persons: Int64, shared: Bool) -> list[Problem]:
+    """Rows with the same pseudonym: the same id twice, or, once in an age of the world, two ids."""
+    import pyarrow as pa
+
+    if not shared.any():
+        return []
+    different = len(texts.take(pa.array(np.flatnonzero(shared))).unique())
+    people_there = len(np.unique(persons[shared]))
+    if different > people_there:
+        advice = "this is a rare accident of the secret key: rename one of the two in the source"
+        rule = "give different people different pseudonyms"
+        return [Problem(name, rule, f"among {named_rows(shared)}", advice)]
+    count = f"{different} id{' is' if different == 1 else 's are'} there more than once, in {named_rows(shared)}"
+    return [Problem(name, "be there once in a snapshot", count, "a snapshot has one row per person")]

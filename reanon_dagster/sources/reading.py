@@ -1,0 +1,80 @@
+"""A release's snapshot, read, validated and coded."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from reanon_core.model.errors import InvalidSnapshot, Problem, require
+from reanon_core.model.snapshot import Snapshot
+from reanon_dagster.series.columns import kept
+from reanon_dagster.series.declared import Series
+from reanon_dagster.sources.arrow_columns import coded_column, coded_sensitive
+from reanon_dagster.sources.ids import people
+from reanon_dagster.sources.queries import digest_of
+from reanon_dagster.sources.tables import Table, read_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pyarrow as pa
+
+    from reanon_core.model.arrays import Int64
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """A snapshot as it was read."""
+
+    snapshot: Snapshot
+    """Its schema knows the sensitive values of this and all earlier releases."""
+    input_digest: str
+    """The sha256 of the file's bytes, or of a query's rows in a canonical order."""
+    rows: int
+
+
+def read_snapshot(series: Series, release: str, key: bytes, known_values: tuple[str, ...]) -> Read:
+    """The release's snapshot, its ids replaced by pseudonyms under this key of 16 bytes.
+
+    `known_values` are the sensitive values of earlier releases, in the order of their codes.
+
+    Raises: SnapshotMissing; InvalidSnapshot with every problem at once.
+    """
+    schema, id_name = series.schema, series.config.source.id
+    wanted = (id_name, *schema.names, schema.sensitive.name, *schema.other)
+    table = read_table(series, release, wanted)
+    problems = list(table.problems)
+    known = schema.sensitive if schema.sensitive.closed else schema.sensitive.with_values(known_values)
+    who = _from(table, id_name, problems, lambda column: people(id_name, column, key))
+    codes = [_from(table, qi.name, problems, partial(coded_column, qi)) for qi in schema.quasi_identifiers]
+    secret = _from(table, known.name, problems, partial(coded_sensitive, known))
+    right = [coded for coded in (*codes, secret[0] if secret else None) if coded is not None]
+    problems += [problem for coded in right for problem in coded.problems]
+    require(problems, InvalidSnapshot)
+    if who is None or secret is None:
+        raise AssertionError("a snapshot without problems has all its parts")
+    *qi, sensitive = (coded.codes[who.order] for coded in right)
+    grown = schema.with_sensitive_values(secret[1].values)
+    snapshot = Snapshot(grown, who.persons[who.order], np.stack(qi), sensitive)
+    digest = table.digest or digest_of(table.data, wanted, who.order)
+    return Read(snapshot, digest, len(who.persons))
+
+
+def read_ids(series: Series, release: str, key: bytes) -> "tuple[pa.StringArray, Int64]":
+    """The ids of a snapshot in the source's order, and their pseudonyms; for `reanon trace` alone.
+
+    Raises: SnapshotMissing; InvalidSnapshot.
+    """
+    id_name = series.config.source.id
+    table = read_table(series, release, (id_name,))
+    require(table.problems, InvalidSnapshot)
+    who = people(id_name, table.data[id_name], key)
+    return who.texts, who.persons
+
+
+def _from(table: Table, name: str, problems: list[Problem], made: "Callable[[pa.ChunkedArray], T]") -> T | None:
+    """What is made of a column; None if the column is not there, or wrong."""
+    return kept(problems, made, table.data[name]) if name in table.data.column_names else None

@@ -1,0 +1,54 @@
+"""Opening a series' DuckDB file: one writer at a time, short connections, a sentence instead of a lock error."""
+
+import os
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reanon_core.model.errors import Refused
+from reanon_dagster.storage.secrets import private_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import duckdb
+
+STORE = "store.duckdb"
+PATIENCE = 20.0
+"""Seconds to wait for another process to let go of the file."""
+
+
+@contextmanager
+def opened(folder: Path, *, read_only: bool, patience: float = PATIENCE) -> "Iterator[duckdb.DuckDBPyConnection]":
+    """A connection to the store in this private folder.
+
+    Raises: Refused if another process holds the file for longer than our patience.
+    """
+    private_folder(folder)
+    path = folder / STORE
+    connection = _connected(path, read_only=read_only, until=time.monotonic() + patience)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def _connected(path: Path, *, read_only: bool, until: float) -> "duckdb.DuckDBPyConnection":
+    import duckdb
+
+    mask = os.umask(0o077)  # the file and its log are born closed to everybody else
+    try:
+        while True:
+            try:
+                return duckdb.connect(str(path), read_only=read_only)
+            except duckdb.IOException as error:
+                if "lock" not in str(error).lower():
+                    raise Refused(
+                        f"the private store {path.name} cannot be opened; restore it from a backup"
+                    ) from error
+                if time.monotonic() > until:
+                    raise Refused("another process is working on this series; try again when it is done") from None
+            time.sleep(0.05)
+    finally:
+        os.umask(mask)

@@ -1,0 +1,43 @@
+"""The tables of a series' store. Everything in schema `public` may be shown to anybody; nothing in `private` may."""
+
+from collections.abc import Sequence
+
+VERSION = 1
+
+
+def create_statements(attributes: int) -> Sequence[str]:
+    """The statements that make an empty store for so many quasi-identifiers."""
+    codes = ", ".join(f"q{i} INTEGER NOT NULL" for i in range(attributes))
+    boxes = ", ".join(
+        f"low{i} INTEGER NOT NULL, high{i} INTEGER NOT NULL, missing{i} TINYINT NOT NULL" for i in range(attributes)
+    )
+    return (
+        "CREATE SCHEMA private",
+        "CREATE SCHEMA public",
+        "CREATE TABLE private.series (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+        # One row for each release that passed the gate. `position` counts from 0.
+        """CREATE TABLE private.releases (
+            position INTEGER PRIMARY KEY, release TEXT UNIQUE NOT NULL, input_digest TEXT NOT NULL,
+            candidate_digest TEXT NOT NULL, manifest_digest TEXT NOT NULL, people INTEGER NOT NULL,
+            withheld INTEGER NOT NULL, seconds DOUBLE NOT NULL, committed TIMESTAMP NOT NULL)""",
+        # What was tried and refused, with the sentence that said why.
+        "CREATE TABLE private.refusals (release TEXT NOT NULL, tried TIMESTAMP NOT NULL, reason TEXT NOT NULL)",
+        "CREATE TABLE private.sensitive_values (code INTEGER PRIMARY KEY, value TEXT UNIQUE NOT NULL)",
+        # The coded snapshots, under keyed pseudonyms, with the published row of each person (NULL if withheld).
+        f"""CREATE TABLE private.people (
+            position INTEGER NOT NULL, person BIGINT NOT NULL, row INTEGER, sensitive INTEGER NOT NULL, {codes})""",
+        "CREATE TABLE private.states (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
+        """CREATE TABLE private.memories (
+            position INTEGER, judge TEXT, data BLOB NOT NULL, PRIMARY KEY (position, judge))""",
+        "CREATE TABLE private.candidates (release TEXT PRIMARY KEY, digest TEXT NOT NULL, data BLOB NOT NULL)",
+        """CREATE TABLE public.rows (
+            position INTEGER NOT NULL, row INTEGER NOT NULL, group_id INTEGER NOT NULL, sensitive INTEGER NOT NULL)""",
+        f"CREATE TABLE public.boxes (position INTEGER NOT NULL, group_id INTEGER NOT NULL, {boxes})",
+        """CREATE TABLE public.counterfeits (
+            position INTEGER NOT NULL, group_id INTEGER NOT NULL, count INTEGER NOT NULL)""",
+        """CREATE TABLE public.verdicts (
+            position INTEGER NOT NULL, judge TEXT NOT NULL, holds BOOLEAN NOT NULL, required BOOLEAN NOT NULL,
+            violations INTEGER NOT NULL, observed TEXT NOT NULL, sentence TEXT NOT NULL)""",
+        "CREATE TABLE public.manifests (position INTEGER PRIMARY KEY, release TEXT NOT NULL, manifest TEXT NOT NULL)",
+        f"INSERT INTO private.series VALUES ('version', '{VERSION}')",  # noqa: S608  a constant of ours
+    )

@@ -1,0 +1,147 @@
+"""Writing the store: one transaction for each release, at the gate."""
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reanon_core.model.errors import OutOfOrder
+from reanon_core.model.ledger import Entry
+from reanon_core.model.packing import pack
+from reanon_dagster.storage import reading
+from reanon_dagster.storage.records import Commit
+from reanon_dagster.storage.tables import create_statements
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+KEPT_STATES = 2
+"""The state before the latest release is kept too, so that the latest can be taken back."""
+
+
+def commit(connection: "duckdb.DuckDBPyConnection", change: Commit) -> None:
+    """Write the release, its trace, the state and the judges' memories, all or nothing.
+
+    Raises: OutOfOrder if another release was committed since this one was prepared.
+    """
+    connection.begin()
+    try:
+        _write(connection, change)
+    except BaseException:
+        connection.rollback()
+        raise
+    connection.commit()
+
+
+def refuse(connection: "duckdb.DuckDBPyConnection", release: str, reason: str, attributes: int) -> None:
+    """Remember that a release was refused and why, for `reanon status`."""
+    create(connection, attributes)
+    connection.execute("INSERT INTO private.refusals VALUES (?, current_localtimestamp(), ?)", [release, reason])
+
+
+def create(connection: "duckdb.DuckDBPyConnection", attributes: int) -> None:
+    """Make the tables if the file has none."""
+    if not reading.exists(connection):
+        for statement in create_statements(attributes):
+            connection.execute(statement)
+
+
+def _write(connection: "duckdb.DuckDBPyConnection", change: Commit) -> None:
+    record, entry = change.record, change.entry
+    create(connection, len(entry.snapshot.qi))
+    done = connection.execute("SELECT count(*) FROM private.releases").fetchone()
+    if done is None or done[0] != record.position:
+        raise OutOfOrder("another release of this series was published in the meantime; try again")
+    if record.position == 0:
+        connection.execute("INSERT INTO private.series VALUES ('fingerprint', ?)", [change.fingerprint])
+    connection.execute(
+        "INSERT INTO private.releases VALUES (?, ?, ?, ?, ?, ?, ?, ?, current_localtimestamp())",
+        [
+            record.position,
+            record.release,
+            record.input_digest,
+            record.candidate_digest,
+            record.manifest_digest,
+            record.people,
+            record.withheld,
+            record.seconds,
+        ],
+    )
+    connection.execute("DELETE FROM private.refusals WHERE release = ?", [record.release])
+    connection.execute("DELETE FROM private.candidates")
+    _write_values(connection, entry.snapshot.schema.sensitive.values)
+    for table, rows in _tables(record.position, entry).items():
+        _insert(connection, table, rows)
+    _write_memories(connection, change)
+    connection.execute(
+        "INSERT INTO public.manifests VALUES (?, ?, ?)", [record.position, record.release, change.manifest]
+    )
+    for verdict in change.verdicts:
+        connection.execute(
+            "INSERT INTO public.verdicts VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [
+                record.position,
+                verdict.check,
+                verdict.holds,
+                verdict.required,
+                verdict.violations,
+                json.dumps(verdict.observed),
+                verdict.sentence,
+            ],
+        )
+
+
+def _write_values(connection: "duckdb.DuckDBPyConnection", values: tuple[str, ...]) -> None:
+    known = connection.execute("SELECT count(*) FROM private.sensitive_values").fetchone()
+    new = list(enumerate(values))[known[0] if known else 0 :]
+    if new:
+        connection.executemany("INSERT INTO private.sensitive_values VALUES (?, ?)", new)
+
+
+def _write_memories(connection: "duckdb.DuckDBPyConnection", change: Commit) -> None:
+    position = change.record.position
+    connection.execute("INSERT INTO private.states VALUES (?, ?)", [position, pack(change.state)])
+    for judge, memory in change.memories.items():
+        connection.execute("INSERT INTO private.memories VALUES (?, ?, ?)", [position, judge, pack(memory)])
+    for table in ("states", "memories"):
+        connection.execute(f"DELETE FROM private.{table} WHERE position <= ?", [position - KEPT_STATES])  # noqa: S608
+
+
+def _tables(position: int, entry: Entry) -> "dict[str, pa.Table]":
+    """The rows of a release as Arrow tables, private and public ones apart."""
+    import pyarrow as pa
+
+    snapshot, boxes = entry.snapshot, entry.release.boxes
+    row = np.full(snapshot.size, -1, dtype=np.int32)
+    row[snapshot.persons.searchsorted(entry.trace.persons)] = entry.trace.rows
+    people = {
+        "person": snapshot.persons,
+        "row": pa.array(row, mask=row < 0),
+        "sensitive": snapshot.sensitive,
+        **{f"q{i}": codes for i, codes in enumerate(snapshot.qi)},
+    }
+    rows = {
+        "row": np.arange(entry.release.size, dtype=np.int32),
+        "group_id": entry.release.group,
+        "sensitive": entry.release.sensitive,
+    }
+    box_columns: dict[str, object] = {"group_id": np.arange(boxes.count, dtype=np.int32)}
+    for i in range(len(boxes.low)):
+        box_columns |= {f"low{i}": boxes.low[i], f"high{i}": boxes.high[i], f"missing{i}": boxes.missing[i]}
+    fakes = {"group_id": entry.auxiliary.group, "count": entry.auxiliary.count}
+    tables = {"private.people": people, "public.rows": rows, "public.boxes": box_columns, "public.counterfeits": fakes}
+    return {name: _positioned(position, columns) for name, columns in tables.items()}
+
+
+def _positioned(position: int, columns: "dict[str, object]") -> "pa.Table":
+    import pyarrow as pa
+
+    table = pa.table(columns)
+    return table.add_column(0, "position", pa.array(np.full(table.num_rows, position, np.int32)))
+
+
+def _insert(connection: "duckdb.DuckDBPyConnection", table: str, rows: "pa.Table") -> None:
+    connection.register("arriving", rows)
+    connection.execute(f"INSERT INTO {table} SELECT * FROM arriving")  # noqa: S608
+    connection.unregister("arriving")

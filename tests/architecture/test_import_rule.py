@@ -1,0 +1,152 @@
+"""Who may import whom: DESIGN's table, enforced for every module."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+# Higher may import lower; rooms on one line may not import each other.
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("reanon_dagster.cli",),
+    ("reanon_dagster.commands",),
+    ("reanon_dagster.releasing",),
+    ("reanon_dagster.storage", "reanon_dagster.sources"),
+    ("reanon_dagster.series",),
+    ("reanon_dagster",),
+    ("reanon_core.warm",),
+    ("reanon_core.replay", "reanon_core.frames"),
+    ("reanon_core.publishing", "reanon_core.catalog"),
+    ("reanon_core.algorithms.m_invariance", "reanon_core.checks", "reanon_core.attacks", "reanon_core.metrics"),
+    ("reanon_core.algorithms",),
+    ("reanon_core.bucketing", "reanon_core.recoding", "reanon_core.inference"),
+    ("reanon_core.kernels",),
+    ("reanon_core.protocols",),
+    ("reanon_core.model",),
+    ("reanon_core.compiled",),
+    ("reanon_core",),
+)
+PRIVATE = {f"reanon_core.model.{name}" for name in ("snapshot", "plan", "trace", "publication", "ledger")}
+JUDGES = {
+    "reanon_core.checks": {"reanon_core.checks", "reanon_core.model", "reanon_core.protocols", "reanon_core.compiled"},
+    "reanon_core.attacks": {
+        "reanon_core.attacks",
+        "reanon_core.model",
+        "reanon_core.protocols",
+        "reanon_core.inference",
+        "reanon_core.compiled",
+    },
+    "reanon_core.metrics": {
+        "reanon_core.metrics",
+        "reanon_core.model",
+        "reanon_core.protocols",
+        "reanon_core.inference",
+        "reanon_core.compiled",
+    },
+    "reanon_core.inference": {"reanon_core.inference", "reanon_core.model", "reanon_core.compiled"},
+}
+HEAVY = {"dagster", "duckdb", "great_expectations", "pyspark", "pandas", "pyarrow"}
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for package in ("reanon_core", "reanon_dagster"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = modules()
+
+
+def imports(path: Path) -> set[str]:
+    """Every module of ours or others that the file imports, wherever it does."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relatively"
+            found |= {
+                f"{node.module}.{alias.name}" if f"{node.module}.{alias.name}" in MODULES else str(node.module)
+                for alias in node.names
+            }
+    return found
+
+
+def room(module: str) -> str | None:
+    """The longest room of the table that holds the module."""
+    rooms = [name for layer in LAYERS for name in layer if module == name or module.startswith(f"{name}.")]
+    packages = {"reanon_core", "reanon_dagster"}
+    best = max(rooms, key=len, default=None)
+    return best if best not in packages or module in packages else None
+
+
+def depth(name: str) -> int:
+    return next(level for level, layer in enumerate(LAYERS) if name in layer)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_has_a_place_in_the_table(module: str) -> None:
+    assert room(module) is not None, (
+        f"{module} has no room: put it into the table of this test and of docs/architecture.md"
+    )
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_imports_only_lower_rooms_and_its_own(module: str) -> None:
+    own = room(module)
+    assert own is not None
+    for imported in imports(MODULES[module]):
+        other = room(imported) if imported.startswith("reanon_") else None
+        if other is not None and other != own:
+            assert depth(other) > depth(own), f"{module} may not import {imported}"
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if name.split(".")[0] == "reanon_core"])
+def test_the_judge_shares_no_code_with_the_judged(module: str) -> None:
+    for judge, allowed in JUDGES.items():
+        if module == judge or module.startswith(f"{judge}."):
+            ours = {name for name in imports(MODULES[module]) if name.startswith("reanon_")}
+            outside = {name for name in ours if not any(name == ok or name.startswith(f"{ok}.") for ok in allowed)}
+            assert not outside, f"{module} imports {sorted(outside)}"
+
+
+@pytest.mark.parametrize(
+    "module", [name for name in MODULES if name.startswith(("reanon_core.attacks", "reanon_core.inference"))]
+)
+def test_an_adversary_never_sees_the_private_half_of_the_model(module: str) -> None:
+    seen = imports(MODULES[module]) & PRIVATE
+    assert not seen, f"{module} imports {sorted(seen)}"
+
+
+def loaded_by(statement: str) -> set[str]:
+    code = f"import sys; {statement}; print(' '.join({{name.split('.')[0] for name in sys.modules}}))"
+    return set(
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+        ).stdout.split()
+    )
+
+
+def test_the_core_loads_none_of_the_heavy_packages() -> None:
+    assert not loaded_by("import reanon_core.catalog, reanon_core.replay, reanon_core.publishing") & HEAVY
+
+
+def test_the_command_loads_nothing_heavy_before_it_knows_what_to_do() -> None:
+    assert not loaded_by("import reanon_dagster.cli; reanon_dagster.cli.parser()") & (
+        HEAVY | {"numpy", "numba", "rich", "pydantic"}
+    )
+
+
+def test_no_file_of_the_product_is_longer_than_300_lines() -> None:
+    long = {
+        name: len(path.read_text().splitlines())
+        for name, path in MODULES.items()
+        if len(path.read_text().splitlines()) > 300
+    }
+    assert not long

@@ -1,0 +1,93 @@
+"""What every check, attack and metric owes. Each joins by its line in the catalog."""
+
+import math
+
+import numpy as np
+import pytest
+
+from conformance.population import PEOPLE, VALUES, schema
+from reanon_core.catalog import ATTACKS, CHECKS, METRICS, WEAKEST, build_attack, build_check, build_publisher
+from reanon_core.model.ledger import Ledger
+from reanon_core.model.packing import pack, unpack
+from reanon_core.model.snapshot import Snapshot
+from reanon_core.replay import replay
+
+
+def snapshots(people: int, releases: int, *, stay: float = 0.8) -> list[Snapshot]:
+    """A lively series whose new rows are always eligible for m = 2: values come in equal numbers."""
+    rng = np.random.default_rng(3)
+    size = people * (releases + 1)
+    qi = np.stack([rng.integers(0, 20, size), rng.integers(100, 140, size)]).astype(np.int32)
+    sensitive = (np.arange(size) % VALUES).astype(np.int32)
+    here = np.arange(people)
+    listed, fresh = [], people
+    for _ in range(releases):
+        listed.append(Snapshot(schema(), here, qi[:, here], sensitive[here]))
+        kept = here[rng.random(len(here)) < stay]
+        more = (people - len(kept)) // VALUES * VALUES
+        here = np.concatenate([kept, np.arange(fresh, fresh + more)])
+        fresh += more
+    return listed
+
+
+def ledger(*, memory: bool, people: int = PEOPLE * 5, releases: int = 4) -> Ledger:
+    publisher = build_publisher("m-invariance", {"m": 2})
+    return replay(publisher, snapshots(people, releases), np.random.default_rng(0), memory=memory)
+
+
+def empty() -> Ledger:
+    none = Snapshot(schema(), np.empty(0, np.int64), np.empty((2, 0), np.int32), np.empty(0, np.int32))
+    return replay(build_publisher("m-invariance", {"m": 2}), [none], np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_check_is_called_as_the_catalog_says_and_gives_aggregates_only(name: str) -> None:
+    check = build_check(name, WEAKEST.get(name, {}))
+    verdict, memory = check.examine(ledger(memory=True).entries[0], check.initial_memory())
+    assert check.name == verdict.check == name
+    assert verdict.holds
+    assert verdict.violations == 0
+    assert verdict.sentence
+    assert all(isinstance(value, int | float) for value in verdict.observed.values())
+    assert pack(unpack(pack(memory))) == pack(memory)
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_check_holds_on_an_empty_release(name: str) -> None:
+    check = build_check(name, WEAKEST.get(name, {}))
+    verdict, _ = check.examine(empty().entries[0], check.initial_memory())
+    assert verdict.holds
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_check_gives_the_same_verdict_whether_its_memory_was_packed_or_not(name: str) -> None:
+    check = build_check(name, WEAKEST.get(name, {}))
+    plain = stored = check.initial_memory()
+    for entry in ledger(memory=False).entries:
+        one, plain = check.examine(entry, plain)
+        two, stored = check.examine(entry, unpack(pack(stored)))
+        assert one == two
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_wins_against_naive_republication_and_not_against_the_defence(name: str) -> None:
+    tiny = {"people": 10, "releases": 2} if name == "risk" else {}
+    attack = build_attack(name)
+    naive, defended = ledger(memory=False, **tiny), ledger(memory=True, **tiny)
+    found = attack.run(naive.history(), naive.knowledge())
+    assert attack.name == found.attack == name
+    assert found.exposed > 0
+    truth = {
+        int(p): int(s) for e in naive.entries for p, s in zip(e.snapshot.persons, e.snapshot.sensitive, strict=True)
+    }
+    certain = found.confidence == 1
+    assert all(truth[int(p)] == v for p, v in zip(found.persons[certain], found.inferred[certain], strict=True))
+    assert attack.run(defended.history(), defended.knowledge()).exposed == 0
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_metric_gives_a_finite_number_also_on_an_empty_release(name: str) -> None:
+    metric = METRICS[name]()
+    assert metric.name == name
+    for entry in (ledger(memory=True).entries[-1], empty().entries[0]):
+        assert math.isfinite(metric.measure(entry, np.random.default_rng(0)))

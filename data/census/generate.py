@@ -2,8 +2,8 @@
 
     python data/census/generate.py --rows 20000 --update 0.10 --releases 8 --seed 7 --out data/census/snapshots
 
-Every number in model/ is our own: see SOURCE.md. Each attribute is drawn given those before it, from a table with one line
-of probabilities for each combination of their values.
+Every number in model/ is our own: see SOURCE.md. Each attribute is drawn given those before it, from a table with one
+line of probabilities for each combination of their values.
 """
 
 import argparse

@@ -50,7 +50,7 @@ def _covers(low: Int32, high: Int32, missing: Int8, codes: Int32) -> Bool:
     """Whether the interval covers the code, one of each; a missing code is covered by the flag alone."""
     covered: Bool = np.where(
         codes == MISSING,
-        missing != NONE,
+        (missing == SOME) | (missing == ALL),
         (low <= codes) & (codes <= high) & (missing != ALL),
     )
     return covered

@@ -2,16 +2,16 @@
 
 A surjection gives each published row of each release to a person who is present there, or to one of the
 counterfeits of the row's group. People who can never share a group are counted apart and the counts multiplied.
-Within one such part people are placed one after the other; what is left of each group after some of them is the
-state of a dynamic program, so that orders of the same placement are counted and not listed.
+Once everybody has a value (and a signature, where the principle asks for one), releases have nothing to do with
+each other any more: for each such choice the ways to place people are counted release by release and multiplied.
 
 Paper: [XT07] Definitions 9 to 14. QI values may differ from release to release; a person keeps one value.
 """
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 from math import factorial, prod
 from typing import Literal
 
@@ -60,7 +60,8 @@ def count_surjections(
     rows = _cells(history)
     options = _options(history, knowledge, rows, principle)
     budget = _Budget(limit)
-    parts = [_counted_part(part, options, rows, history, budget) for part in _parts(options, rows)]
+    fakes = _counterfeits(history)
+    parts = [_counted_part(part, options, rows, fakes, budget) for part in _parts(options, rows)]
     total = prod((part.total for part in parts), start=1)
     by_value: dict[int, dict[int, int]] = {}
     for part in parts:
@@ -189,73 +190,98 @@ def _connected(start: Group, met: dict[Group, list[int]], reach: dict[int, set[G
     return _Part(tuple(persons), tuple(groups))
 
 
+@dataclass(frozen=True)
+class _Board:
+    """The published rows of one part, and how many of each group are counterfeits."""
+
+    rows: dict[Cell, int]
+    counterfeits: dict[Group, int]
+    """Zeros included."""
+
+    def placed(self, time: int, choices: tuple[tuple[Cell, ...], ...], budget: _Budget) -> int:
+        """In how many ways people can take the rows of one release, each one of their cells.
+
+        What is left of each cell is the state of a dynamic program over the people.
+        """
+        cells = [cell for cell in self.rows if cell[0] == time]
+        index = {cell: place for place, cell in enumerate(cells)}
+        ways = {tuple(self.rows[cell] for cell in cells): 1}
+        for choice in choices:
+            after: dict[tuple[int, ...], int] = defaultdict(int)
+            for left, count in ways.items():
+                for cell in choice:
+                    budget.spend()
+                    if rows := left[at := index[cell]]:  # any of the rows that are alike
+                        after[*left[:at], rows - 1, *left[at + 1 :]] += count * rows
+            ways = after
+        return sum(count for left, count in ways.items() if self._is_done(cells, left))
+
+    def _is_done(self, cells: list[Cell], left: tuple[int, ...]) -> bool:
+        """Whether what is left of each group is as many rows as it has counterfeits."""
+        rest: Counter[Group] = Counter()
+        for cell, rows in zip(cells, left, strict=True):
+            rest[cell[:2]] += rows
+        return all(self.counterfeits[group] == rows for group, rows in rest.items())
+
+
 def _counted_part(
-    part: _Part, options: dict[int, list[Option]], rows: Counter[Cell], history: History, budget: _Budget
+    part: _Part, options: dict[int, list[Option]], rows: Counter[Cell], fakes: dict[Group, int], budget: _Budget
 ) -> Surjections:
-    """Count the placements of one part, forwards and backwards, so that every person's values are known.
-
-    A state is what is left of each cell; a step takes one row for each release of a person's lifespan.
-    """
+    """Count the placements of one part, one choice of everybody's value after the other."""
     inside = set(part.groups)
-    cells = [cell for cell in rows if cell[:2] in inside]
-    index = {cell: place for place, cell in enumerate(cells)}
-    spare = _counterfeits(history, part.groups)
-    start = tuple(rows[cell] for cell in cells)
-    ways: list[dict[tuple[int, ...], int]] = [{start: 1}]
-    steps: list[list[tuple[tuple[int, ...], int, int, tuple[int, ...]]]] = []
-    for person in part.persons:
-        steps.append([])
-        ways.append(defaultdict(int))
-        for state, count in ways[-2].items():
-            for value, weight, after in _placements(state, options[person], index, budget):
-                steps[-1].append((state, value, weight, after))
-                ways[-1][after] += count * weight
-    orders = prod((factorial(count) for count in spare.values()), start=1)
-    ends = {state: orders for state in ways[-1] if _left(state, cells) == spare}
-    by_value: dict[int, dict[int, int]] = {}
-    for turn in range(len(part.persons) - 1, -1, -1):
-        counts: dict[int, int] = defaultdict(int)
-        before: dict[tuple[int, ...], int] = defaultdict(int)
-        for state, value, weight, after in steps[turn]:
-            if onward := weight * ends.get(after, 0):
-                before[state] += onward
-                counts[value] += ways[turn][state] * onward
-        by_value[part.persons[turn]] = dict(counts)
-        ends = before
-    return Surjections(total=ends.get(start, 0), by_value=by_value)
+    board = _Board(
+        {cell: count for cell, count in rows.items() if cell[:2] in inside},
+        {group: fakes.get(group, 0) for group in part.groups},
+    )
+    orders = prod((factorial(count) for count in board.counterfeits.values()), start=1)
+    counts: dict[int, Counter[int]] = {person: Counter() for person in part.persons}
+    known: dict[tuple[int, tuple[tuple[Cell, ...], ...]], int] = {}
+    total = 0
+    for choice in _choices(part.persons, options, board, budget):
+        ways = orders
+        for time in sorted({time for time, _ in part.groups}):
+            key = time, tuple(cells for _, releases in choice for cells in releases if cells[0][0] == time)
+            if key not in known:
+                known[key] = board.placed(*key, budget)
+            ways *= known[key]
+        if ways:
+            total += ways
+            for person, (value, _) in zip(part.persons, choice, strict=True):
+                counts[person][value] += ways
+    return Surjections(total=total, by_value={person: dict(by_value) for person, by_value in counts.items()})
 
 
-def _placements(
-    state: tuple[int, ...], choices: list[Option], index: dict[Cell, int], budget: _Budget
-) -> list[tuple[int, int, tuple[int, ...]]]:
-    """Each way to place one person: the value it gives, the number of rows to choose from, what is left."""
-    placements = []
-    for value, releases in choices:
-        for taken in product(*releases):
+def _choices(
+    persons: tuple[int, ...], options: dict[int, list[Option]], board: _Board, budget: _Budget
+) -> Iterator[tuple[Option, ...]]:
+    """Every choice of one option for each person that has rows enough of each value in each release."""
+    left: Counter[tuple[int, int]] = Counter()
+    for (time, _, value), count in board.rows.items():
+        left[time, value] += count
+    chosen: list[Option] = []
+
+    def chosen_from(turn: int) -> Iterator[tuple[Option, ...]]:
+        if turn == len(persons):
+            yield tuple(chosen)
+            return
+        for option in options[persons[turn]]:
             budget.spend()
-            left, weight = list(state), 1
-            for cell in taken:
-                weight *= left[index[cell]]  # any of the rows that are alike
-                left[index[cell]] -= 1
-            if weight:
-                placements.append((value, weight, tuple(left)))
-    return placements
+            value, releases = option
+            needed = [(cells[0][0], value) for cells in releases]
+            if all(left[need] for need in needed):
+                left.subtract(needed)
+                chosen.append(option)
+                yield from chosen_from(turn + 1)
+                chosen.pop()
+                left.update(needed)
+
+    return chosen_from(0)
 
 
-def _counterfeits(history: History, groups: tuple[Group, ...]) -> dict[Group, int]:
+def _counterfeits(history: History) -> dict[Group, int]:
     """How many rows of each group are counterfeits, zeros left out."""
-    published = {
+    return {
         (time, group): count
-        for time, release in enumerate(history.releases)
-        for group, count in zip(release.auxiliary.group.tolist(), release.auxiliary.count.tolist(), strict=True)
+        for time, published in enumerate(history.releases)
+        for group, count in zip(published.auxiliary.group.tolist(), published.auxiliary.count.tolist(), strict=True)
     }
-    return {group: published[group] for group in groups if published.get(group, 0)}
-
-
-def _left(state: tuple[int, ...], cells: list[Cell]) -> dict[Group, int]:
-    """How many rows of each group nobody has taken, zeros left out."""
-    left: dict[Group, int] = defaultdict(int)
-    for count, cell in zip(state, cells, strict=True):
-        if count:
-            left[cell[:2]] += count
-    return dict(left)

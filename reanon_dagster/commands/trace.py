@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
             f"the snapshot {snapshot} is gone, and the store keeps keyed pseudonyms only; "
             f"bring it back to trace release {options.release}"
         )
-    ids, persons = read_ids(series, options.release, pseudonym_key(series.private_folder, create=False))
+    ids, persons = read_ids(series, options.release, pseudonym_key(series.private_folder, first=False))
     with opened(series.private_folder, read_only=True) as connection:
         trace = reading.trace(connection, record.position)
     if not np.isin(trace.persons, persons).all():

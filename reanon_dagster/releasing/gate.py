@@ -13,6 +13,7 @@ from reanon_dagster.releasing.candidate import Candidate, digest
 from reanon_dagster.storage import export, reading, writing
 from reanon_dagster.storage.connection import opened
 from reanon_dagster.storage.records import Commit, Recorded
+from reanon_dagster.storage.secrets import private_folder
 
 if TYPE_CHECKING:
     import duckdb
@@ -44,7 +45,7 @@ def accept(series: "Series", candidate: Candidate) -> Recorded:
     Raises: Refused, OutOfOrder.
     """
     require_sound(candidate)
-    staged = series.private_folder / STAGING / candidate.release
+    staged = private_folder(series.private_folder / STAGING) / candidate.release
     shutil.rmtree(staged, ignore_errors=True)
     with opened(series.private_folder, read_only=False) as connection:
         manifest = _staged_files(series, candidate, staged, _previous_digest(connection))

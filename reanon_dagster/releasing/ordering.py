@@ -55,8 +55,8 @@ def require_next(series: "Series", records: Sequence[Recorded], release: str, to
     index = series.calendar.index(release)
     if any(record.release == release for record in records) or index < len(records):
         raise OutOfOrder(
-            f"release {release} is frozen: {records[-1].release} was published after it; "
-            f"take later releases back first (reanon withdraw)"
+            f"release {release} is frozen: {records[-1].release} was published after it and builds on it; "
+            f"carry a correction into the next release"
         )
     following = expected(series, records)
     if release != following:
@@ -76,9 +76,8 @@ def repeats_latest(records: Sequence[Recorded], release: str, input_digest: str)
         return False
     if records[-1].input_digest != input_digest:
         raise Refused(
-            f"release {release} was published from another snapshot than the one that is there now; what is out cannot "
-            f"be changed: put the first snapshot back, carry the correction into the next release, "
-            f"or take this release back (reanon withdraw)"
+            f"release {release} was published from another snapshot than the one that is there now, and what is out "
+            f"cannot be changed; put the first snapshot back, and carry the correction into the next release"
         )
     return True
 

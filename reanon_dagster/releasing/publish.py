@@ -16,7 +16,7 @@ from reanon_dagster.sources.reading import read_snapshot
 from reanon_dagster.storage import reading, writing
 from reanon_dagster.storage.connection import STORE, opened
 from reanon_dagster.storage.records import Recorded, Refusal, Standing
-from reanon_dagster.storage.secrets import pseudonym_key
+from reanon_dagster.storage.secrets import keep_key, pseudonym_key
 
 if TYPE_CHECKING:
     from reanon_dagster.series.declared import Series
@@ -73,8 +73,9 @@ def candidate_for(
     if not latest:
         require_next(series, view.records, release, today)
     progress("reading the snapshot")
-    key = pseudonym_key(series.private_folder, create=not view.records)
+    key = pseudonym_key(series.private_folder, first=not view.records)
     read = read_snapshot(series, release, key, view.standing.values)
+    keep_key(series.private_folder, key)  # bad input has left nothing on the disk
     if repeats_latest(view.records, release, read.input_digest):
         return None
     try:

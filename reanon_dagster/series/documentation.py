@@ -52,8 +52,7 @@ _NOTES: dict[type[BaseModel], str] = {
     DuckdbSource: "The release's name goes into the query as it is: write the quotes yourself, `'{release}'`.",
     CronReleases: "A release is due on the day of its tick. With a day of month and a day of week, either is enough.",
     NamedReleases: "A named release is always due.",
-    Technique: "The parameters stand beside the name: `{name: m-invariance, m: 2, not_eligible: defer}`. "
-    "They are frozen at the first release.",
+    Technique: "The parameters stand beside the name: `{name: m-invariance, m: 2, not_eligible: defer}`.",
     MoreCheck: "A plain name stands for `{name: name}`; parameters stand beside it: `{name: k-anonymity, k: 5}`.",
 }
 _HEAD = (
@@ -97,11 +96,13 @@ def _techniques() -> Iterator[str]:
 
     for name, technique in PUBLISHERS.items():
         yield from ("", f"### {name}", "", (technique.__doc__ or "").strip().splitlines()[0], "")
-        yield from ("| parameter | type | default | meaning |", "|---|---|---|---|")
+        yield from ("| parameter | type | default | frozen at the first release | meaning |", "|---|---|---|---|---|")
         meanings, types = _meanings(technique), get_type_hints(technique)
         for parameter in dataclasses.fields(technique):
             default = "required" if parameter.default is dataclasses.MISSING else f"`{parameter.default}`"
-            yield f"| `{parameter.name}` | {_type(types[parameter.name])} | {default} | {meanings[parameter.name]} |"
+            frozen = "yes" if parameter.name not in technique.changeable else "no"
+            cells = (f"`{parameter.name}`", _type(types[parameter.name]), default, frozen, meanings[parameter.name])
+            yield f"| {' | '.join(cells)} |"
 
 
 def _meanings(technique: type) -> dict[str, str]:

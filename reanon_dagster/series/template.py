@@ -26,7 +26,7 @@ sensitive: disease
 # Everybody is hidden among at least m diseases, and always among the same ones.
 # If one disease is too frequent among the people who are new: not_eligible: refuse | defer | pad.
 # If somebody's disease changed: on_sensitive_change: refuse | episode. If somebody moved: on_qi_change: allow | refuse.
-# All this and the columns are frozen at the first release.
+# m and the columns are frozen at the first release.
 technique: {name: m-invariance, m: 2, not_eligible: refuse}
 
 publish: {to: published, formats: [parquet, csv]}   # for everybody

@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-KEPT_STATES = 2
-"""The state before the latest release is kept too, so that the latest can be taken back."""
-
-
 def commit(connection: "duckdb.DuckDBPyConnection", change: Commit) -> None:
     """Write the release, its trace, the state and the judges' memories, all or nothing.
 
@@ -105,7 +101,7 @@ def _write_memories(connection: "duckdb.DuckDBPyConnection", change: Commit) -> 
     for judge, memory in change.memories.items():
         connection.execute("INSERT INTO private.memories VALUES (?, ?, ?)", [position, judge, pack(memory)])
     for table in ("states", "memories"):
-        connection.execute(f"DELETE FROM private.{table} WHERE position <= ?", [position - KEPT_STATES])  # noqa: S608
+        connection.execute(f"DELETE FROM private.{table} WHERE position < ?", [position])  # noqa: S608
 
 
 def _tables(position: int, entry: Entry) -> "dict[str, pa.Table]":

@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
@@ -78,7 +79,7 @@ def test_a_t_series_replaces_r_rows_by_rows_of_the_pool(census):
     series = census.t_series(3_000, 1_000, 200, 9, 1)
     assert [len(rows) for rows in series] == [1_000] * 9
     gone: set[int] = set()
-    for before, after in zip(series, series[1:], strict=False):
+    for before, after in pairwise(series):
         old, new = set(before.tolist()), set(after.tolist())
         assert len(new) == 1_000
         assert len(old - new) == len(new - old) == 200

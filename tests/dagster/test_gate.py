@@ -1,0 +1,150 @@
+"""The gate: a failed check, a tampered candidate, a kill at any moment."""
+
+import dataclasses
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from making.series import SERIES, lively, people, write_series
+from reanon_core.algorithms.m_invariance.publisher import MInvariance
+from reanon_core.model.errors import Refused
+from reanon_core.model.release import Release
+from reanon_dagster.cli import main
+from reanon_dagster.releasing import gate
+from reanon_dagster.releasing.publish import candidate_for, look
+from reanon_dagster.series.loading import load_series
+from reanon_dagster.storage import export, writing
+
+TODAY = date(2030, 1, 1)
+
+
+class Forgetful(MInvariance):
+    """A publisher with a fault: it forgets everybody, so that its second release breaks m-invariance."""
+
+    def plan(self, snapshot, state, rng):  # type: ignore[no-untyped-def]
+        return super().plan(snapshot, self.initial_state(), rng)
+
+
+@pytest.fixture
+def series(tmp_path: Path) -> Path:
+    return write_series(tmp_path, snapshots=lively())
+
+
+def published(folder: Path) -> list[str]:
+    there = folder / "published" / "clinic"
+    return sorted(path.name for path in there.iterdir()) if there.exists() else []
+
+
+def test_a_release_that_fails_its_check_is_not_published_and_blocks_the_next(
+    series: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as faulty:
+        faulty.setitem(sys.modules["reanon_core.catalog"].PUBLISHERS, "m-invariance", Forgetful)
+        assert main(["backfill", str(series), "--quiet"]) == 1
+    assert "m-invariance fails" in capsys.readouterr().err
+    assert published(tmp_path) == ["r1"]
+    main(["status", str(series)])
+    assert "refused" in capsys.readouterr().out
+    assert main(["publish", str(series), "--release", "r3"]) == 1
+    assert main(["backfill", str(series), "--quiet"]) == 0  # with the fault mended it goes on where it stopped
+    assert published(tmp_path) == ["r1", "r2", "r3", "r4", "r5"]
+
+
+def test_a_candidate_that_is_not_what_was_judged_is_refused(series: Path, tmp_path: Path) -> None:
+    loaded = load_series(series)
+    candidate = candidate_for(loaded, "r1", TODAY)
+    assert candidate is not None
+    release = candidate.entry.release
+    swapped = release.sensitive.copy()
+    swapped[:2] = swapped[1::-1]
+    entry = dataclasses.replace(candidate.entry, release=Release(release.group, np.roll(swapped, 1), release.boxes))
+    with pytest.raises(Refused, match="not what its checks have judged"):
+        gate.accept(loaded, dataclasses.replace(candidate, entry=entry))
+    assert published(tmp_path) == []
+    assert look(loaded).records == []
+
+
+def test_a_candidate_without_verdicts_is_refused(series: Path) -> None:
+    loaded = load_series(series)
+    candidate = candidate_for(loaded, "r1", TODAY)
+    assert candidate is not None
+    with pytest.raises(Refused, match="not judged"):
+        gate.accept(loaded, dataclasses.replace(candidate, verdicts=()))
+
+
+def test_a_candidate_prepared_before_another_was_published_is_refused(series: Path) -> None:
+    loaded = load_series(series)
+    early = candidate_for(loaded, "r1", TODAY)
+    late = candidate_for(loaded, "r1", TODAY)
+    assert early is not None
+    assert late is not None
+    gate.accept(loaded, early)
+    with pytest.raises(Exception, match="in the meantime"):
+        gate.accept(loaded, late)
+
+
+@pytest.mark.parametrize("moment", ["before the commit", "after the commit"])
+def test_a_failure_around_the_commit_leaves_the_old_or_the_new_release(
+    series: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    main(["publish", str(series), "--quiet"])
+    with monkeypatch.context() as broken:
+        target = (writing, "commit") if moment == "before the commit" else (export, "bring_out")
+
+        def fail(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        broken.setattr(*target, fail)
+        main(["publish", str(series), "--quiet"])
+    assert published(tmp_path) == ["r1"]
+    assert main(["publish", str(series), "--quiet"]) == 0
+    assert published(tmp_path) == (["r1", "r2"] if moment == "before the commit" else ["r1", "r2", "r3"])
+    assert main(["audit", str(series), "--quiet"]) == 0
+
+
+def sound(folder: Path) -> None:
+    """Whatever is out is whole, and the chain of manifests holds."""
+    previous = None
+    for name in published(folder):
+        path = folder / "published" / "clinic" / name
+        text = (path / "manifest.json").read_bytes()
+        manifest = json.loads(text)
+        assert manifest["previous_manifest"] == previous
+        for file, described in manifest["files"].items():
+            assert hashlib.sha256((path / file).read_bytes()).hexdigest() == described["sha256"]
+        previous = hashlib.sha256(text).hexdigest()
+
+
+def test_a_kill_at_any_moment_leaves_whole_releases_and_the_next_command_goes_on(tmp_path: Path) -> None:
+    text = SERIES.replace("[r1, r2, r3, r4, r5]", str([f"r{i:02d}" for i in range(1, 17)]))
+    snapshots = {f"r{i:02d}": people(1500) for i in range(1, 17)}
+    series = write_series(tmp_path, text=text, snapshots=snapshots)
+    command = [sys.executable, "-m", "reanon_dagster.cli", "backfill", str(series), "--quiet"]
+    chance = random.Random(4)
+    for _ in range(5):
+        process = subprocess.Popen(command)
+        began, before = time.monotonic(), len(published(tmp_path))
+        # Wait until this process is at work on releases, then a random moment more.
+        while len(published(tmp_path)) == before and process.poll() is None and time.monotonic() - began < 30:
+            time.sleep(0.005)
+        time.sleep(chance.random() * 0.15)
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        sound(tmp_path)
+        if len(published(tmp_path)) == 16:
+            break
+    assert main(["backfill", str(series), "--quiet"]) == 0
+    sound(tmp_path)
+    assert len(published(tmp_path)) == 16
+    assert main(["audit", str(series), "--attack", "intersection", "--quiet"]) == 0

@@ -1,0 +1,39 @@
+"""What `reanon init` writes is sound and publishes."""
+
+import numpy as np
+import pytest
+
+from reanon_core.publishing import publish
+from reanon_dagster.series.loading import load_series
+from reanon_dagster.series.template import example_files
+from reanon_dagster.sources.reading import read_snapshot
+
+
+@pytest.fixture
+def series(tmp_path):
+    for name, text in example_files().items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return load_series(tmp_path)
+
+
+def test_the_example_publishes_two_releases_with_inserts_and_deletes(series):
+    key, values = bytes(range(16)), ()
+    state = series.publisher.initial_state()
+    rng = np.random.default_rng(1)
+    people = []
+    for release in ("2024-Q1", "2024-Q2"):
+        read = read_snapshot(series, release, key, values)
+        publication = publish(series.publisher, read.snapshot, state, rng)
+        assert not publication.withheld
+        assert publication.release.size == read.rows + publication.auxiliary.total
+        state, values = publication.state, read.snapshot.schema.sensitive.values
+        people.append(set(read.snapshot.persons.tolist()))
+    assert people[0] - people[1]
+    assert people[1] - people[0]
+
+
+def test_the_example_is_explained_line_by_line(series):
+    text = example_files()["series.yaml"]
+    assert sum(line.lstrip().startswith("#") for line in text.splitlines()) >= 10

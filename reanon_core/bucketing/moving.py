@@ -21,13 +21,6 @@ class Layout:
     slot: Int32  # [e] ascending
     starts: Int64  # [slots + 1] first entry of each slot
 
-    def row_slots(self, rows: int) -> Int32:
-        """The slot of each row of the snapshot; -1 for rows that have none."""
-        slots = np.full(rows, -1, dtype=np.int32)
-        real = self.row >= 0
-        slots[self.row[real]] = self.slot[real]
-        return slots
-
 
 def lay_out(
     *,

@@ -11,7 +11,7 @@ from reanon_core.model.verdict import Verdict
 
 BITS = 64
 """The number of bits of a word."""
-DENSE = 8
+DENSE = 16
 """A table of this many entries a row is still quicker to fill than the rows are to sort."""
 
 

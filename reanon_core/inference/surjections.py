@@ -2,34 +2,24 @@
 
 A surjection gives each published row of each release to a person who is present there, or to one of the
 counterfeits of the row's group. People who can never share a group are counted apart and the counts multiplied.
-Once everybody has a value (and a signature, where the principle asks for one), releases have nothing to do with
-each other any more: for each such choice the ways to place people are counted release by release and multiplied.
 
 Paper: [XT07] Definitions 9 to 14. QI values may differ from release to release; a person keeps one value.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from math import factorial, prod
+from math import prod
 from typing import Literal
 
+from reanon_core.inference.placements import Board, Budget, Cell, Group, Option, Signature, counted_placements
 from reanon_core.model.arrays import MISSING
-from reanon_core.model.errors import InvalidParameter, Problem
-from reanon_core.model.history import History, Published
+from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
 from reanon_core.model.release import Boxes
 
 Principle = Literal["m-invariance"] | None
 """What the adversary knows of the technique: nothing, or that a person has one signature in all releases."""
-
-Cell = tuple[int, int, int]
-"""Release, group and sensitive value: the rows with all three are alike."""
-Group = tuple[int, int]
-"""Release and group."""
-Option = tuple[int, tuple[tuple[Cell, ...], ...]]
-"""A value a person may have, and for each release of their lifespan the cells that may then show them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,17 +47,19 @@ def count_surjections(
     Paper: [XT07] Definition 13. The counterfeits of a group are different rows of B(n), so their orders count.
     Raises: InvalidParameter if more than `limit` steps were needed.
     """
-    rows = _cells(history)
-    options = _options(history, knowledge, rows, principle)
-    budget = _Budget(limit)
-    fakes = _counterfeits(history)
-    parts = [_counted_part(part, options, rows, fakes, budget) for part in _parts(options, rows)]
-    total = prod((part.total for part in parts), start=1)
-    by_value: dict[int, dict[int, int]] = {}
-    for part in parts:
-        for person, counts in part.by_value.items():
-            by_value[person] = {v: n * (total // part.total) for v, n in counts.items()} if total else {}
-    return Surjections(total=total, by_value=by_value)
+    board = _board(history, principle)
+    options = _options(history, knowledge, board)
+    budget = Budget(limit)
+    parts = [counted_placements(*part, budget) for part in _parts(board, options)]
+    total = prod((of_part for of_part, _ in parts), start=1)
+    return Surjections(
+        total=total,
+        by_value={
+            person: {value: count * (total // of_part) for value, count in counts.items()} if total else {}
+            for of_part, by_value in parts
+            for person, counts in by_value.items()
+        },
+    )
 
 
 def contains(boxes: Boxes, group: int, point: list[int]) -> bool:
@@ -84,204 +76,100 @@ def contains(boxes: Boxes, group: int, point: list[int]) -> bool:
     return True
 
 
-class _Budget:
-    """How many steps may still be taken."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit, self.left = limit, limit
-
-    def spend(self) -> None:
-        """Take one step.
-
-        Raises: InvalidParameter if there is none left.
-        """
-        self.left -= 1
-        if self.left < 0:
-            raise InvalidParameter(
-                Problem(
-                    "the history",
-                    f"be small enough to count its surjections in {self.limit} steps",
-                    help="raise limit, or attack fewer releases or a sample of the people",
-                )
-            )
-
-
-@dataclass(frozen=True)
-class _Part:
-    """People and groups that have nothing to do with the others."""
-
-    persons: tuple[int, ...]
-    groups: tuple[Group, ...]
-
-
-def _cells(history: History) -> Counter[Cell]:
-    """The number of rows of each cell."""
-    cells: Counter[Cell] = Counter()
+def _board(history: History, principle: Principle) -> Board:
+    """The rows of all releases."""
+    rows: Counter[Cell] = Counter()
+    counterfeits: dict[Group, int] = {}
     for time, published in enumerate(history.releases):
-        pairs = zip(published.release.group.tolist(), published.release.sensitive.tolist(), strict=True)
-        cells.update((time, group, value) for group, value in pairs)
-    return cells
+        release, auxiliary = published.release, published.auxiliary
+        rows.update((time, *pair) for pair in zip(release.group.tolist(), release.sensitive.tolist(), strict=True))
+        counterfeits.update({(time, group): 0 for group in range(release.boxes.count)})
+        for group, count in zip(auxiliary.group.tolist(), auxiliary.count.tolist(), strict=True):
+            counterfeits[time, group] = count
+    people = {group: -count for group, count in counterfeits.items()}
+    values: dict[Group, set[int]] = {group: set() for group in counterfeits}
+    for (time, group, value), count in rows.items():
+        people[time, group] += count
+        values[time, group].add(value)
+    return Board(
+        rows=rows,
+        people=people,
+        counterfeits=counterfeits,
+        # Without a principle every signature is as good as any other.
+        signatures={group: frozenset(held) if principle else frozenset() for group, held in values.items()},
+    )
 
 
-def _options(
-    history: History, knowledge: Knowledge, rows: Counter[Cell], principle: Principle
-) -> dict[int, list[Option]]:
-    """For each person, every value with the cells that can show it in each release of the lifespan.
+def _options(history: History, knowledge: Knowledge, board: Board) -> dict[int, list[Option]]:
+    """For each person, every value and signature with the cells that can show them in each release of the lifespan.
 
     Paper: [XT07] Definition 13, conditions 1.1, 1.2 and, for a principle, 2.
     """
-    values: dict[Group, set[int]] = defaultdict(set)
-    for time, group, value in rows:
-        values[time, group].add(value)
-    open_to: dict[int, list[dict[tuple[int, frozenset[int]], list[Cell]]]] = defaultdict(list)
+    cells_of: dict[Group, list[Cell]] = defaultdict(list)
+    for cell in board.rows:
+        cells_of[cell[:2]].append(cell)
+    lifespans: dict[int, list[dict[tuple[int, Signature], list[Cell]]]] = defaultdict(list)
     for time, (published, presence) in enumerate(zip(history.releases, knowledge.presences, strict=True)):
+        boxes = published.release.boxes
         for person, point in zip(presence.persons.tolist(), presence.qi.T.tolist(), strict=True):
-            cells: dict[tuple[int, frozenset[int]], list[Cell]] = defaultdict(list)
-            for group in _containing(published, point):
-                # Without a principle every signature is as good as any other.
-                signature = frozenset(values[time, group]) if principle else frozenset()
-                for value in values[time, group]:
-                    cells[value, signature].append((time, group, value))
-            open_to[person].append(cells)
-    return {person: _consistent(releases) for person, releases in open_to.items()}
+            open_to: dict[tuple[int, Signature], list[Cell]] = defaultdict(list)
+            for group in ((time, number) for number in range(boxes.count) if contains(boxes, number, point)):
+                for cell in cells_of[group]:
+                    open_to[cell[2], board.signatures[group]].append(cell)
+            lifespans[person].append(open_to)
+    return {person: _consistent(lifespan) for person, lifespan in lifespans.items()}
 
 
-def _containing(published: Published, point: list[int]) -> list[int]:
-    boxes = published.release.boxes
-    return [group for group in range(boxes.count) if contains(boxes, group, point)]
-
-
-def _consistent(releases: list[dict[tuple[int, frozenset[int]], list[Cell]]]) -> list[Option]:
-    """The (value, signature) pairs that all releases allow."""
-    common = set(releases[0]).intersection(*releases[1:])
+def _consistent(lifespan: list[dict[tuple[int, Signature], list[Cell]]]) -> list[Option]:
+    """The options that all releases of a lifespan allow."""
+    common = set(lifespan[0]).intersection(*lifespan[1:])
     return [
-        (value, tuple(tuple(cells[value, signature]) for cells in releases))
+        Option(value, signature, tuple(tuple(cells[value, signature]) for cells in lifespan))
         for value, signature in sorted(common, key=lambda pair: (pair[0], sorted(pair[1])))
     ]
 
 
-def _parts(options: dict[int, list[Option]], rows: Counter[Cell]) -> list[_Part]:
-    """People and groups, connected where a person may be shown by a group; people in order of acquaintance."""
+def _parts(board: Board, options: dict[int, list[Option]]) -> list[tuple[Board, dict[int, list[Option]]]]:
+    """The board cut where nobody may be on both sides, with the people of each part."""
     reach = {
-        person: {cell[:2] for _, releases in choices for cells in releases for cell in cells}
+        person: {cell[:2] for option in choices for cells in option.releases for cell in cells}
         for person, choices in options.items()
     }
-    met: dict[Group, list[int]] = {(time, group): [] for time, group, _ in rows}
+    met: dict[Group, list[int]] = {group: [] for group in board.people}
     for person, groups in reach.items():
         for group in groups:
             met[group].append(person)
-    lost = [_Part((person,), ()) for person, groups in reach.items() if not groups]
     seen: set[Group] = set()
-    return lost + [_connected(start, met, reach, seen) for start in met if start not in seen]
+    parts = [_connected(start, met, reach, seen) for start in met if start not in seen]
+    # Whom no row can show makes the whole history impossible: a part of their own that has no placement.
+    parts += [({person}, set()) for person, groups in reach.items() if not groups]
+    return [
+        (_cut(board, groups), {person: choices for person, choices in options.items() if person in persons})
+        for persons, groups in parts
+    ]
 
 
-def _connected(start: Group, met: dict[Group, list[int]], reach: dict[int, set[Group]], seen: set[Group]) -> _Part:
-    persons: dict[int, None] = {}
-    groups, queue = [], [start]
-    seen.add(start)
+def _connected(
+    start: Group, met: dict[Group, list[int]], reach: dict[int, set[Group]], seen: set[Group]
+) -> tuple[set[int], set[Group]]:
+    """Everybody and every group that hang together with `start`; the groups are marked as seen."""
+    persons: set[int] = set()
+    groups, queue = {start}, [start]
     while queue:
-        group = queue.pop()
-        groups.append(group)
-        for person in met[group]:
-            persons[person] = None
-            fresh = sorted(reach[person] - seen)
-            seen.update(fresh)
+        for person in met[queue.pop()]:
+            persons.add(person)
+            fresh = reach[person] - groups
+            groups |= fresh
             queue.extend(fresh)
-    return _Part(tuple(persons), tuple(groups))
+    seen |= groups
+    return persons, groups
 
 
-@dataclass(frozen=True)
-class _Board:
-    """The published rows of one part, and how many of each group are counterfeits."""
-
-    rows: dict[Cell, int]
-    counterfeits: dict[Group, int]
-    """Zeros included."""
-
-    def placed(self, time: int, choices: tuple[tuple[Cell, ...], ...], budget: _Budget) -> int:
-        """In how many ways people can take the rows of one release, each one of their cells.
-
-        What is left of each cell is the state of a dynamic program over the people.
-        """
-        cells = [cell for cell in self.rows if cell[0] == time]
-        index = {cell: place for place, cell in enumerate(cells)}
-        ways = {tuple(self.rows[cell] for cell in cells): 1}
-        for choice in choices:
-            after: dict[tuple[int, ...], int] = defaultdict(int)
-            for left, count in ways.items():
-                for cell in choice:
-                    budget.spend()
-                    if rows := left[at := index[cell]]:  # any of the rows that are alike
-                        after[*left[:at], rows - 1, *left[at + 1 :]] += count * rows
-            ways = after
-        return sum(count for left, count in ways.items() if self._is_done(cells, left))
-
-    def _is_done(self, cells: list[Cell], left: tuple[int, ...]) -> bool:
-        """Whether what is left of each group is as many rows as it has counterfeits."""
-        rest: Counter[Group] = Counter()
-        for cell, rows in zip(cells, left, strict=True):
-            rest[cell[:2]] += rows
-        return all(self.counterfeits[group] == rows for group, rows in rest.items())
-
-
-def _counted_part(
-    part: _Part, options: dict[int, list[Option]], rows: Counter[Cell], fakes: dict[Group, int], budget: _Budget
-) -> Surjections:
-    """Count the placements of one part, one choice of everybody's value after the other."""
-    inside = set(part.groups)
-    board = _Board(
-        {cell: count for cell, count in rows.items() if cell[:2] in inside},
-        {group: fakes.get(group, 0) for group in part.groups},
+def _cut(board: Board, groups: set[Group]) -> Board:
+    """The board of these groups alone."""
+    return Board(
+        rows={cell: count for cell, count in board.rows.items() if cell[:2] in groups},
+        people={group: count for group, count in board.people.items() if group in groups},
+        counterfeits={group: count for group, count in board.counterfeits.items() if group in groups},
+        signatures={group: signature for group, signature in board.signatures.items() if group in groups},
     )
-    orders = prod((factorial(count) for count in board.counterfeits.values()), start=1)
-    counts: dict[int, Counter[int]] = {person: Counter() for person in part.persons}
-    known: dict[tuple[int, tuple[tuple[Cell, ...], ...]], int] = {}
-    total = 0
-    for choice in _choices(part.persons, options, board, budget):
-        ways = orders
-        for time in sorted({time for time, _ in part.groups}):
-            key = time, tuple(cells for _, releases in choice for cells in releases if cells[0][0] == time)
-            if key not in known:
-                known[key] = board.placed(*key, budget)
-            ways *= known[key]
-        if ways:
-            total += ways
-            for person, (value, _) in zip(part.persons, choice, strict=True):
-                counts[person][value] += ways
-    return Surjections(total=total, by_value={person: dict(by_value) for person, by_value in counts.items()})
-
-
-def _choices(
-    persons: tuple[int, ...], options: dict[int, list[Option]], board: _Board, budget: _Budget
-) -> Iterator[tuple[Option, ...]]:
-    """Every choice of one option for each person that has rows enough of each value in each release."""
-    left: Counter[tuple[int, int]] = Counter()
-    for (time, _, value), count in board.rows.items():
-        left[time, value] += count
-    chosen: list[Option] = []
-
-    def chosen_from(turn: int) -> Iterator[tuple[Option, ...]]:
-        if turn == len(persons):
-            yield tuple(chosen)
-            return
-        for option in options[persons[turn]]:
-            budget.spend()
-            value, releases = option
-            needed = [(cells[0][0], value) for cells in releases]
-            if all(left[need] for need in needed):
-                left.subtract(needed)
-                chosen.append(option)
-                yield from chosen_from(turn + 1)
-                chosen.pop()
-                left.update(needed)
-
-    return chosen_from(0)
-
-
-def _counterfeits(history: History) -> dict[Group, int]:
-    """How many rows of each group are counterfeits, zeros left out."""
-    return {
-        (time, group): count
-        for time, published in enumerate(history.releases)
-        for group, count in zip(published.auxiliary.group.tolist(), published.auxiliary.count.tolist(), strict=True)
-    }

@@ -49,6 +49,13 @@ class QuasiIdentifier:
         """Hold the ranges that the other rooms rely on."""
         require(list(self._problems()), InvalidSchema)
 
+    @property
+    def bounds(self) -> tuple[int, int] | None:
+        """First and last code that can occur, if that is known: the declared domain, or all leaves."""
+        if self.taxonomy is not None:
+            return (0, len(self.taxonomy.paths) - 1)
+        return self.domain
+
     def _problems(self) -> Iterator[Problem]:
         if self.granularity <= 0:
             yield Problem(f"{self.name}: granularity", "be above 0", str(self.granularity))
@@ -56,8 +63,8 @@ class QuasiIdentifier:
             yield Problem(f"{self.name}: min_width", "be at least one step of the granularity", str(self.min_width))
         if (self.kind is Kind.CATEGORICAL) != (self.taxonomy is not None):
             yield Problem(f"{self.name}", "have a taxonomy or an order if, and only if, it is categorical")
-        if self.domain is not None:
-            low, high = self.domain
+        if self.bounds is not None:
+            low, high = self.bounds
             if low > high:
                 yield Problem(f"{self.name}: domain", "begin before it ends", f"{low}, {high}")
             elif high - low + 1 < self.min_width:

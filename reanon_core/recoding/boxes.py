@@ -56,7 +56,7 @@ def _widen(low: Int32, high: Int32, missing: Int8, column: QuasiIdentifier) -> N
     if not narrow.any():
         return
     wide = low[narrow].astype(np.int64) + column.min_width - 1
-    if column.domain is not None:
-        wide = np.minimum(wide, column.domain[1])
+    if column.bounds is not None:
+        wide = np.minimum(wide, column.bounds[1])
         low[narrow] = np.minimum(low[narrow], wide - column.min_width + 1)
     high[narrow] = wide

@@ -30,6 +30,9 @@ def require_sound(candidate: Candidate) -> None:
     """
     if candidate.judged != digest(candidate.entry):
         raise Refused(f"release {candidate.release} is not what its checks have judged; prepare it again")
+    withheld = candidate.entry.snapshot.size - len(candidate.entry.trace.persons)
+    if withheld != sum(candidate.withheld.values()):
+        raise Refused(f"release {candidate.release} leaves out {withheld} people and does not say why for all of them")
     if not candidate.verdicts:
         raise Refused(f"release {candidate.release} was not judged by any check")
     if candidate.failed:
@@ -110,7 +113,7 @@ def _staged_files(series: "Series", candidate: Candidate, staged: Path, previous
         "counterfeits": entry.auxiliary.total,
         "withheld": sum(candidate.withheld.values()),
         "domains": {
-            column.name: "declared" if column.domain is not None or column.taxonomy is not None else "observed"
+            column.name: "declared" if column.bounds is not None else "observed"
             for column in entry.snapshot.schema.quasi_identifiers
         },
         "verdicts": [

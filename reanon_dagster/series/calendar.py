@@ -165,13 +165,28 @@ class CronCalendar(Calendar):
             day = next(self._ticks(day + timedelta(days=1), day + _NEXT_TICK), None) if day else None
         return day.isoformat() if day and index >= 0 else None
 
+    def next_after(self, release: str) -> str | None:
+        """The tick that follows."""
+        day = self._day(release) + timedelta(days=1)
+        following = next(self._ticks(day, day + _NEXT_TICK), None)
+        return following.isoformat() if following else None
+
+    def previous(self, release: str) -> str | None:
+        """The tick before; None before the first."""
+        day = self._day(release)
+        earlier = (day - timedelta(days=back) for back in range(1, (day - self.begin).days + 1))
+        return next((one.isoformat() for one in earlier if self.cron.ticks_on(one)), None)
+
     def index(self, release: str) -> int:
         """The number of ticks since the first."""
+        return sum(1 for _ in self._ticks(self.begin, self._day(release)))
+
+    def _day(self, release: str) -> date:
         number = CADENCES["daily"].parse(release)
         day = date.fromordinal(number) if number is not None else date.min
         if day < self.begin or not self.cron.ticks_on(day):
             raise InvalidParameter(Problem("release", f"be a day on which {self.expression!r} ticks", release))
-        return sum(1 for _ in self._ticks(self.begin, day))
+        return day
 
     def period(self, release: str) -> Period:
         """From the tick before (for the first: from its own day) to this tick."""
@@ -184,8 +199,7 @@ class CronCalendar(Calendar):
 
     def partition_key(self, release: str) -> str:
         """The day of the tick, which is the name."""
-        self.index(release)
-        return release
+        return self._day(release).isoformat()
 
     def release_of(self, partition_key: str) -> str:
         """The tick on this day."""

@@ -1,5 +1,9 @@
 """What `reanon init` writes: a commented series.yaml and a tiny example that publishes."""
 
+from pathlib import Path
+
+from reanon_core.model.errors import InvalidParameter, Problem, require
+
 SERIES_YAML = """\
 # A series is one table of people, published again and again.
 # Paths begin at this file's folder. All keys with their defaults: docs/series-yaml.md
@@ -85,3 +89,18 @@ def example_files() -> dict[str, str]:
         "releases/2024-Q1.csv": FIRST_SNAPSHOT,
         "releases/2024-Q2.csv": SECOND_SNAPSHOT,
     }
+
+
+def write_example(folder: Path) -> list[Path]:
+    """Write the example into a folder and return its files.
+
+    Raises: InvalidParameter if one of them is there already; then nothing is written.
+    """
+    files = {folder / name: text for name, text in example_files().items()}
+    there = [path for path in files if path.exists()]
+    advice = "choose an empty folder"
+    require([Problem("file", "not be there yet", str(path), advice) for path in there], InvalidParameter)
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return list(files)

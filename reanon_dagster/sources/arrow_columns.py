@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _LabelRule: TypeAlias = tuple[type | tuple[type, ...], Callable[[Any], str | None]]
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_CAST = "cast it in the source"
 _DAY = r"\d{4}-\d\d-\d\d"
 
 
@@ -80,7 +81,7 @@ def _numbers(column: QuasiIdentifier, values: "pa.Array") -> tuple[AnyArray, Boo
     if pa.types.is_string(values.type):
         values = _parsed_numbers(column, values)
     if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
-        raise InvalidSnapshot(Problem(column.name, _number_rule(column), _type_shown(kind), "cast it in the source"))
+        raise InvalidSnapshot(Problem(column.name, _number_rule(column), _type_shown(kind), _CAST))
     return _filled(values)
 
 
@@ -114,7 +115,7 @@ def _dates(name: str, values: "pa.Array") -> tuple[AnyArray, Bool | None]:
         _require_parsed(name, "be dates without a time of day", values.cast(pa.string()), midnight)
         values = days
     elif not pa.types.is_date(kind):
-        raise InvalidSnapshot(Problem(name, "be dates such as 2024-03-01", _type_shown(kind), "cast it in the source"))
+        raise InvalidSnapshot(Problem(name, "be dates such as 2024-03-01", _type_shown(kind), _CAST))
     days_since, valid = _filled(values.cast(pa.date32()).cast(pa.int32()))
     return days_since.astype(np.int64).view("datetime64[D]"), valid
 
@@ -150,12 +151,16 @@ def _labelled(name: str, values: "pa.Array") -> tuple[Int32, list[str]]:
 
     if pa.types.is_null(values.type):
         return np.full(len(values), -1, dtype=np.int32), []
+    wrong = InvalidSnapshot(
+        Problem(name, "be categories: text, whole numbers, dates, or true and false", _type_shown(values.type), _CAST)
+    )
+    if pa.types.is_nested(values.type):
+        raise wrong
     encoded = values.dictionary_encode()
     positions = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
     labels = [_label(value) for value in encoded.dictionary.to_pylist()]
     if None in labels:
-        rule = "be categories: text, whole numbers, dates, or true and false"
-        raise InvalidSnapshot(Problem(name, rule, _type_shown(values.type), "cast it in the source"))
+        raise wrong
     return positions, [str(label) for label in labels]
 
 

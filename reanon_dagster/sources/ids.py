@@ -90,9 +90,9 @@ def pseudonyms(texts: "pa.StringArray", key: bytes) -> Int64:
         return np.empty(0, dtype=np.int64)
     _, ends, data = texts.buffers()
     offsets = np.frombuffer(ends, dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
-    letters = np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, dtype=np.uint8)
-    letters.flags.writeable = False  # one type for the compiler, whoever made the buffer
-    return siphash_strings(letters, offsets, np.frombuffer(key, dtype="<u8").copy())
+    letters = np.frombuffer(data if data is not None else b"", dtype=np.uint8)[offsets[0] : offsets[-1]]
+    # Copies are writable: the one type of array that the kernel was compiled for at installation.
+    return siphash_strings(letters.copy(), offsets - offsets[0], np.frombuffer(key, dtype="<u8").copy())
 
 
 def _is_ascii(texts: "pa.StringArray") -> bool:

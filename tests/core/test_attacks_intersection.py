@@ -6,9 +6,9 @@ from random import Random
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from oracles.attacks import candidates_left as literal_candidates
 from oracles.builders import Member, entry_of, invariant_ledger, plain_schema, random_entry, random_ledger
+
 from reanon_core.attacks.intersection import IntersectionAttack, candidates_left
 from reanon_core.model.arrays import MISSING
 from reanon_core.model.finding import Findings
@@ -81,7 +81,7 @@ def test_the_attack_reads_nothing_but_what_is_public() -> None:
     assert IntersectionAttack().run(history, knowledge).of == 2
 
 
-@settings(deadline=None)  # the first example compiles
+@settings(deadline=None)
 @given(st.randoms(use_true_random=False), st.sampled_from([3, 70]))
 def test_the_candidates_are_those_of_the_definition(random: Random, values: int) -> None:
     schema = plain_schema(values=values)
@@ -89,7 +89,7 @@ def test_the_candidates_are_those_of_the_definition(random: Random, values: int)
     assert as_sets(ledger) == literal_candidates(ledger.history(), ledger.knowledge())
 
 
-@settings(deadline=None)  # the first example compiles
+@settings(deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_exactly_the_people_with_one_candidate_are_exposed(random: Random) -> None:
     ledger = random_ledger(random)
@@ -99,7 +99,7 @@ def test_exactly_the_people_with_one_candidate_are_exposed(random: Random) -> No
     assert found == {person: next(iter(values)) for person, values in left.items() if len(values) == 1}
 
 
-@settings(deadline=None)  # the first example compiles
+@settings(deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(2, 3))
 def test_an_m_invariant_history_leaves_everybody_m_candidates(random: Random, m: int) -> None:
     findings = attacked(*invariant_ledger(random, m=m, releases=3, people=12).entries)

@@ -3,11 +3,11 @@
 from random import Random
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from oracles.builders import Member, entry_of, invariant_ledger, plain_schema, random_ledger
 from oracles.checks import groups_that_are_not_m_unique, people_with_another_signature
+
 from reanon_core.checks.m_invariance import MInvariance
 from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.model.packing import pack, unpack
@@ -99,6 +99,7 @@ def test_an_empty_release_forgets_nobody() -> None:
     assert verdicts(MInvariance(m=2), first, nobody, release({"a": 0, "d": 2}))[-1].violations == 1
 
 
+@settings(deadline=None)
 @given(st.randoms(use_true_random=False), st.booleans(), st.sampled_from([3, 70]))
 def test_the_fold_agrees_with_the_definition_on_the_whole_history(random: Random, episodes: bool, values: int) -> None:
     entries = random_ledger(random, releases=4, people=6, groups=3, values=values).entries
@@ -109,6 +110,7 @@ def test_the_fold_agrees_with_the_definition_on_the_whole_history(random: Random
         assert verdict.holds == (verdict.violations == 0)
 
 
+@settings(deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(2, 4))
 def test_a_history_in_which_everybody_has_one_signature_is_m_invariant(random: Random, m: int) -> None:
     ledger: Ledger = invariant_ledger(random, m=m, releases=4, people=12)

@@ -5,9 +5,8 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from oracles.builders import Member, entry_of, plain_schema, random_entry
 from oracles.checks import (
     groups_that_are_not_k_anonymous,
@@ -15,6 +14,7 @@ from oracles.checks import (
     groups_with_a_too_frequent_value,
     groups_with_too_few_values,
 )
+
 from reanon_core.checks.k_anonymity import KAnonymity
 from reanon_core.checks.l_diversity import LDiversity
 from reanon_core.checks.m_invariance import MInvariance
@@ -97,6 +97,7 @@ class TestEveryCheck:
         assert judged(check, replace(entry, trace=twice)).observed == {"unreadable": 1}
 
 
+@settings(deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(2, 4), st.sampled_from([3, 70]))
 def test_each_check_agrees_with_its_definition(random: Random, parameter: int, values: int) -> None:
     entry = random_entry(random, plain_schema(values=values))
@@ -122,6 +123,6 @@ def test_each_check_agrees_with_its_definition(random: Random, parameter: int, v
         (lambda: MInvariance(m=1), r"^m \(1\) must be at least 2$"),
     ],
 )
-def test_a_parameter_out_of_range_is_refused_in_a_sentence(make, sentence: str) -> None:  # noqa: ANN001
+def test_a_parameter_out_of_range_is_refused_in_a_sentence(make, sentence: str) -> None:
     with pytest.raises(InvalidParameter, match=sentence):
         make()

@@ -5,11 +5,11 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from oracles.builders import Member, entry_of, plain_schema, random_entry
 from oracles.checks import flaws
+
 from reanon_core.checks.well_formedness import WellFormedness
 from reanon_core.model.arrays import MISSING
 from reanon_core.model.ledger import Entry
@@ -163,6 +163,7 @@ def corrupted(random: Random, entry: Entry) -> Entry:
     return replace(entry, **{field: part})
 
 
+@settings(deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(0, 3))
 def test_every_flaw_is_counted_as_the_definitions_count_it(random: Random, corruptions: int) -> None:
     entry = random_entry(random, SCHEMA, people=7, groups=3, missing=True)

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reanon_core.model.arrays import MISSING
@@ -40,6 +40,7 @@ def sentence(coded) -> str:
     return coded.problems[0].sentence()
 
 
+@settings(deadline=None)
 @given(CODES, GRANULARITIES)
 def test_numbers_survive_decode_and_encode_on_any_grid(codes, granularity):
     column = numeric(granularity=Decimal(granularity))
@@ -49,6 +50,7 @@ def test_numbers_survive_decode_and_encode_on_any_grid(codes, granularity):
     assert np.array_equal(again.codes, given_codes)
 
 
+@settings(deadline=None)
 @given(CODES, GRANULARITIES)
 def test_a_decoded_number_is_the_float_nearest_to_the_exact_decimal(codes, granularity):
     column = numeric(granularity=Decimal(granularity))
@@ -56,6 +58,7 @@ def test_a_decoded_number_is_the_float_nearest_to_the_exact_decimal(codes, granu
     assert [float(value) for value in values] == [float(code * Decimal(granularity)) for code in codes]
 
 
+@settings(deadline=None)
 @given(st.lists(st.dates(), max_size=30))
 def test_dates_survive_encode_and_decode(dates):
     column = QuasiIdentifier(name="admitted", kind=Kind.DATE)
@@ -64,6 +67,7 @@ def test_dates_survive_encode_and_decode(dates):
     assert np.array_equal(decode(column, coded.codes), values)
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from([None, "low", "middle", "high"])))
 def test_categories_survive_encode_and_decode_missing_ones_too(labels):
     column = category(missing=Missing.SEPARATE)
@@ -73,6 +77,7 @@ def test_categories_survive_encode_and_decode_missing_ones_too(labels):
     assert list(decode(column, coded.codes)) == labels
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(st.text(min_size=1), min_size=1, unique=True), min_size=1, max_size=5))
 def test_known_sensitive_values_keep_their_codes_and_new_ones_follow_in_sorted_order(releases):
     column = Sensitive(name="disease")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from oracles.attacks import inside
+
 from reanon_core.inference import stabbing
 from reanon_core.inference.bitmasks import full_masks, mask_sizes, only_values
 from reanon_core.inference.stabbing import stabbed_union
@@ -36,7 +36,7 @@ def expected(points: np.ndarray, boxes: Boxes, payload: np.ndarray) -> np.ndarra
     return unions
 
 
-@settings(deadline=None)  # the first example compiles
+@settings(deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(1, 3), st.integers(0, 12), st.integers(0, 150))
 def test_a_point_gets_the_payload_of_every_box_that_contains_it(
     random: Random, attributes: int, points: int, boxes: int

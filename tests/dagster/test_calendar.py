@@ -3,7 +3,7 @@
 from datetime import date, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reanon_core.model.errors import InvalidParameter
@@ -51,6 +51,7 @@ def test_a_period_runs_from_its_first_day_to_that_of_the_next(cadence, release, 
     assert RegularCalendar.of(cadence, release).period(release) == Period(start, end)
 
 
+@settings(deadline=None)
 @given(CADENCE, DAYS)
 def test_every_day_lies_in_exactly_one_period(cadence, day):
     rhythm = CADENCES[cadence]
@@ -59,6 +60,7 @@ def test_every_day_lies_in_exactly_one_period(cadence, day):
     assert period.start <= day < period.end
 
 
+@settings(deadline=None)
 @given(CADENCE, DAYS, st.integers(0, 500))
 def test_order_and_names_agree_in_a_cadence(cadence, day, ahead):
     rhythm = CADENCES[cadence]
@@ -70,6 +72,7 @@ def test_order_and_names_agree_in_a_cadence(cadence, day, ahead):
     assert calendar.period(calendar.next_after(release)).start == calendar.period(release).end
 
 
+@settings(deadline=None)
 @given(CADENCE, DAYS, st.integers(0, 500))
 def test_a_partition_key_is_the_first_day_of_the_period_and_leads_back(cadence, day, ahead):
     rhythm = CADENCES[cadence]
@@ -79,6 +82,7 @@ def test_a_partition_key_is_the_first_day_of_the_period_and_leads_back(cadence, 
     assert calendar.release_of(calendar.partition_key(release)) == release
 
 
+@settings(deadline=None)
 @given(CADENCE, DAYS, st.integers(-50, 400))
 def test_a_release_is_due_when_its_period_has_ended(cadence, day, later):
     rhythm = CADENCES[cadence]
@@ -148,6 +152,7 @@ def test_a_cron_release_is_named_by_the_day_of_its_tick_and_due_on_that_day():
         calendar.index("2024-02-01")
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(["0 0 * * *", "30 5 * * 1-5", "0 0 1 */3 *", "0 0 29 2 *", "0 0 1 jan,jul mon"]), st.integers(0, 20)
 )

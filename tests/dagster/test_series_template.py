@@ -3,18 +3,16 @@
 import numpy as np
 import pytest
 
+from reanon_core.model.errors import InvalidParameter
 from reanon_core.publishing import publish
 from reanon_dagster.series.loading import load_series
-from reanon_dagster.series.template import example_files
+from reanon_dagster.series.template import example_files, write_example
 from reanon_dagster.sources.reading import read_snapshot
 
 
 @pytest.fixture
 def series(tmp_path):
-    for name, text in example_files().items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    write_example(tmp_path)
     return load_series(tmp_path)
 
 
@@ -37,3 +35,10 @@ def test_the_example_publishes_two_releases_with_inserts_and_deletes(series):
 def test_the_example_is_explained_line_by_line(series):
     text = example_files()["series.yaml"]
     assert sum(line.lstrip().startswith("#") for line in text.splitlines()) >= 10
+
+
+def test_an_example_never_overwrites_a_file(tmp_path):
+    (tmp_path / "series.yaml").write_text("mine")
+    with pytest.raises(InvalidParameter, match=r"series\.yaml\) must not be there yet; choose an empty folder"):
+        write_example(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["series.yaml"]

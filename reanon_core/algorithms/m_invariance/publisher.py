@@ -185,8 +185,8 @@ def _grown_extent(snapshot: Snapshot, before: Int64) -> Int64:
     """The least and greatest code of each attribute: the declared domain, or all that was seen so far."""
     extent = np.empty((2, len(snapshot.qi)), dtype=np.int64)
     for attribute, column in enumerate(snapshot.schema.quasi_identifiers):
-        if column.domain is not None:
-            extent[:, attribute] = column.domain
+        if column.bounds is not None:
+            extent[:, attribute] = column.bounds
             continue
         present = snapshot.qi[attribute]
         if column.missing is Missing.SEPARATE:
@@ -216,8 +216,9 @@ def _as_plan(
     group = np.full(snapshot.size, WITHHELD, dtype=np.int32)
     group[layout.row[real]] = renumbered[entry_group[real]]
     fake = ~real & populated[entry_group]
-    slot = layout.row_slots(snapshot.size)
     signature_of_slot = np.repeat(np.arange(signatures.count, dtype=np.int32), np.diff(signatures.offsets))
+    signature = np.full(snapshot.size, -1, dtype=np.int32)
+    signature[layout.row[real]] = signature_of_slot[layout.slot[real]]
     held_back = int(withheld.sum())
     return MInvariancePlan(
         group=group,
@@ -226,6 +227,6 @@ def _as_plan(
         withheld={"deferred: their value is too frequent among the new rows": held_back} if held_back else {},
         division=division,
         signatures=signatures,
-        signature=np.where(slot >= 0, signature_of_slot[slot], np.int32(-1)).astype(np.int32),
+        signature=signature,
         extent=extent,
     )

@@ -104,4 +104,3 @@ def test_tables_1b_and_2b_give_four_people_away_by_counting_two_more_than_lemma_
     findings = ExactRisk().run(ledger.history(), ledger.knowledge())
     assert exposed(findings) == {"Alice": "bronchitis", "Andy": "flu", "Bob": "dyspepsia", "David": "gastritis"}
     assert findings.extra["surjections"] == 48
-

@@ -1,0 +1,105 @@
+"""Query error: the workload of the paper, and the same answers as one query at a time."""
+
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles.builders import Member, entry_of, plain_schema, random_entry
+from oracles.metrics import estimated_count, true_count, workload_error
+
+from reanon_core.metrics.query_error import CountingQueryError, drawn_ranges, estimated_counts, true_counts
+from reanon_core.model.arrays import MISSING
+from reanon_core.model.errors import InvalidParameter
+from reanon_core.model.ledger import Entry
+
+
+def exact_entry(people: int = 40) -> Entry:
+    """Everybody published as they are, each in a group of their own."""
+    members = [Member(p, (p % 7, p % 11), p % 4, p) for p in range(people)]
+    return entry_of(plain_schema(), members)
+
+
+def test_a_release_that_generalizes_nothing_has_no_error() -> None:
+    assert CountingQueryError(queries=200, theta=0.3).measure(exact_entry(), np.random.default_rng(1)) == 0.0
+
+
+def test_counterfeits_are_taken_out_of_the_estimate() -> None:
+    members = [Member(0, (0, 0), 0, 0), Member(1, (0, 0), 1, 0)]
+    entry = entry_of(plain_schema(values=4), members, counterfeits=[(0, 2), (0, 3)])
+    everything = np.array([[0], [0], [0]], np.int32), np.array([[0], [0], [3]], np.int32)
+    assert estimated_counts(entry, *everything).tolist() == [2.0]
+    half = np.array([[0], [0], [0]], np.int32), np.array([[0], [0], [1]], np.int32)
+    assert estimated_counts(entry, *half).tolist() == [1.0]
+
+
+def test_a_group_counts_by_the_share_of_its_box_that_the_query_covers() -> None:
+    entry = entry_of(plain_schema(), [Member(0, (0, 0), 0, 0), Member(1, (3, 1), 0, 0)])
+    ranges = np.array([[2], [1], [0]], np.int32), np.array([[9], [1], [0]], np.int32)
+    assert estimated_counts(entry, *ranges).tolist() == [2 * (2 / 4) * (1 / 2)]
+
+
+def test_a_missing_value_is_in_no_range() -> None:
+    members = [Member(0, (MISSING, 0), 0, 0), Member(1, (MISSING, 1), 0, 0)]
+    entry = entry_of(plain_schema(), members)
+    ranges = np.array([[0], [0], [0]], np.int32), np.array([[9], [9], [3]], np.int32)
+    assert true_counts(entry, *ranges).tolist() == [0]
+    assert estimated_counts(entry, *ranges).tolist() == [0.0]
+
+
+def test_ranges_have_the_length_of_the_paper_and_stay_in_their_domains() -> None:
+    schema = plain_schema(columns=4, values=50, domain=(10, 109))
+    entry = entry_of(schema, [Member(0, (10, 20, 30, 40), 0, 0)])
+    low, high = drawn_ranges(entry, 500, 0.1, np.random.default_rng(5))
+    assert np.all(high - low + 1 == np.array([63, 63, 63, 63, 32])[:, None])  # 100 and 50 times 0.1 to the 1/5
+    assert low[:4].min() == 10
+    assert high[:4].max() == 109
+    assert (low[4].min(), high[4].max()) == (0, 49)
+
+
+@pytest.mark.parametrize("theta", [1e-9, 1.0])
+def test_a_range_has_at_least_one_code_and_at_most_all(theta: float) -> None:
+    low, high = drawn_ranges(exact_entry(), 20, theta, np.random.default_rng(0))
+    assert np.all(high - low + 1 == (1 if theta < 1 else np.array([7, 11, 4])[:, None]))
+
+
+def test_the_same_generator_gives_the_same_number() -> None:
+    entry = random_entry(Random(3), plain_schema(), people=30)
+    first, second = (CountingQueryError().measure(entry, np.random.default_rng(9)) for _ in range(2))
+    assert first == second
+
+
+def test_an_empty_release_has_no_error() -> None:
+    assert CountingQueryError().measure(entry_of(plain_schema(), []), np.random.default_rng(0)) == 0.0
+    assert CountingQueryError().measure(entry_of(plain_schema(values=0), []), np.random.default_rng(0)) == 0.0
+
+
+def test_withheld_rows_are_part_of_the_truth() -> None:
+    entry = entry_of(plain_schema(), [Member(0, (0, 0), 0, None), Member(1, (0, 0), 0, 0)])
+    assert CountingQueryError(theta=1.0).measure(entry, np.random.default_rng(0)) == 0.5
+
+
+@settings(deadline=None)
+@given(st.randoms(use_true_random=False), st.integers(0, 1000), st.sampled_from([0.1, 0.5, 1.0]))
+def test_every_answer_is_that_of_the_definition(random: Random, seed: int, theta: float) -> None:
+    entry = random_entry(random, plain_schema(), missing=True)
+    low, high = drawn_ranges(entry, 8, theta, np.random.default_rng(seed))
+    ranges = list(zip(low.T.tolist(), high.T.tolist(), strict=True))
+    assert true_counts(entry, low, high).tolist() == [true_count(entry, *both) for both in ranges]
+    assert estimated_counts(entry, low, high) == pytest.approx([estimated_count(entry, *both) for both in ranges])
+    measured = CountingQueryError(queries=8, theta=theta).measure(entry, np.random.default_rng(seed))
+    assert measured == pytest.approx(workload_error(entry, ranges))
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"queries": 0}, r"queries \(0\) must be at least 1"),
+        ({"theta": 0.0}, r"theta \(0.0\) must be above 0 and at most 1"),
+        ({"theta": 1.5}, r"theta \(1.5\) must be above 0 and at most 1"),
+    ],
+)
+def test_a_parameter_out_of_range_is_refused_in_a_sentence(options: dict[str, float], sentence: str) -> None:
+    with pytest.raises(InvalidParameter, match=sentence):
+        CountingQueryError(**options)  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from reanon_core.kernels.siphash import keyed_permutation
 from reanon_core.model.arrays import Int64
 from reanon_core.model.errors import NotEligible, Unpublishable
 
@@ -40,11 +41,11 @@ def deferred(counts: Int64, m: int) -> Int64:
     return counts - np.minimum(counts, low)
 
 
-def padding(counts: Int64, m: int) -> Int64:
+def padding(counts: Int64, m: int, rng: np.random.Generator) -> Int64:
     """The least number of counterfeits of each value that makes the multiset m-eligible.
 
-    c = m * n_1 - rows counterfeits over the other values, none raised above n_1. Values with the most rows are filled
-    first, so that few values are touched.
+    c = m * n_1 - rows counterfeits over the other values, none raised above n_1. Which values is left to chance:
+    whoever knew a rule could tell counterfeits from rows.
 
     Raises: Unpublishable if fewer than m values are known.
     """
@@ -58,7 +59,7 @@ def padding(counts: Int64, m: int) -> Int64:
     top = int(counts.max())
     lacking = m * top - int(counts.sum())
     pads = np.zeros_like(counts)
-    for value in np.argsort(-counts, kind="stable"):
+    for value in keyed_permutation(len(counts), rng):
         pads[value] = min(lacking, top - int(counts[value]))
         lacking -= int(pads[value])
     return pads

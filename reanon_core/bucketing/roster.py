@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Int32, Int64, frozen
 
 
@@ -34,9 +35,22 @@ class Roster:
         known = entry >= 0
         latest[entry[known]] = sensitive[known]
         new = ~known
-        at = self.persons.searchsorted(persons[new], side="right")
-        return Roster(
-            np.insert(self.persons, at, persons[new]),
-            np.insert(self.signature, at, signature[new]),
-            np.insert(latest, at, sensitive[new]),
-        )
+        return Roster(*_merged(self.persons, self.signature, latest, persons[new], signature[new], sensitive[new]))
+
+
+@compiled
+def _merged(
+    persons: Int64, signature: Int32, sensitive: Int32, new: Int64, new_signature: Int32, new_sensitive: Int32
+) -> tuple[Int64, Int32, Int32]:
+    """Two ascending lists of people as one; whoever is in both keeps the old row first."""
+    total = len(persons) + len(new)
+    who, where, what = np.empty(total, np.int64), np.empty(total, np.int32), np.empty(total, np.int32)
+    old, fresh = 0, 0
+    for at in range(total):
+        if fresh == len(new) or (old < len(persons) and persons[old] <= new[fresh]):
+            who[at], where[at], what[at] = persons[old], signature[old], sensitive[old]
+            old += 1
+        else:
+            who[at], where[at], what[at] = new[fresh], new_signature[fresh], new_sensitive[fresh]
+            fresh += 1
+    return who, where, what

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reanon_core.compiled import compiled
-from reanon_core.model.arrays import Int64, UInt64
+from reanon_core.kernels.uniform_order import uniform_order
+from reanon_core.model.arrays import Int32, Int64, UInt64
 
 
 @compiled
@@ -75,12 +76,12 @@ def fresh_key(rng: np.random.Generator) -> UInt64:
     return rng.integers(0, 2**64, size=2, dtype=np.uint64)
 
 
-def keyed_permutation(count: int, rng: np.random.Generator) -> Int64:
+def keyed_permutation(count: int, rng: np.random.Generator) -> Int32:
     """A permutation that is a pseudorandom function of a fresh key.
 
     What shows in a release never shows the generator's own numbers, only this function of them.
     """
-    return np.argsort(siphash_words(np.arange(count), fresh_key(rng)))
+    return uniform_order(siphash_words(np.arange(count), fresh_key(rng)))
 
 
 @compiled

@@ -11,8 +11,7 @@ rank. An empty value (a counterfeit, or a missing one) is the neutral element of
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.kernels.counting import counting_order
-from reanon_core.model.arrays import Int32, Int64, UInt64
+from reanon_core.model.arrays import Int8, Int32, Int64, UInt64
 
 
 def lane_width(distinct: int) -> int:
@@ -52,18 +51,33 @@ def _pack_lanes(ranks: Int32, width: int, words: UInt64) -> None:
 
 
 @compiled
-def presorted(rank: Int32, distinct: int, segment: Int32, starts: Int64) -> Int32:
+def presorted(rank: Int32, distinct: int, starts: Int64) -> Int32:
     """The entries of every segment in ascending (rank, entry) order, empty first.
 
-    One counting sort over all entries, then one stable distribution to the segments.
+    Segment i is starts[i] .. starts[i + 1] - 1. A counting sort inside each segment, unless it is so short that the
+    counts would cost more than a sort by comparison.
     """
-    by_rank = counting_order(rank + np.int32(1), distinct + 1)
-    cursor = starts.copy()
     order = np.empty(len(rank), dtype=np.int32)
-    for entry in by_rank:
-        order[cursor[segment[entry]]] = entry
-        cursor[segment[entry]] += 1
+    first = np.zeros(distinct + 2, dtype=np.int64)
+    for segment in range(len(starts) - 1):
+        begin, end = starts[segment], starts[segment + 1]
+        if distinct > 8 * (end - begin):
+            order[begin:end] = begin + np.argsort(rank[begin:end], kind="mergesort")
+            continue
+        first[:] = 0
+        for entry in range(begin, end):
+            first[rank[entry] + 2] += 1
+        for value in range(1, len(first)):
+            first[value] += first[value - 1]
+        for entry in range(begin, end):
+            slot = rank[entry] + 1
+            order[begin + first[slot]] = entry
+            first[slot] += 1
     return order
+
+
+LOCAL = 2048
+"""A node of at most so many entries is copied together, so that what follows stays in the fastest cache."""
 
 
 @compiled
@@ -81,43 +95,118 @@ def split(
     """
     attributes, entries = order.shape
     group = np.empty(entries, dtype=np.int32)
-    right = np.zeros(entries, dtype=np.int32)
     deepest = 1
     for bucket in range(len(bucket_lists)):
         deepest = max(deepest, (bucket_start[bucket + 1] - bucket_start[bucket]) // bucket_lists[bucket])
+    right = np.zeros(entries, dtype=np.int8)
     layers = np.empty((len(words), deepest), dtype=np.uint64)
     after = np.empty(deepest, dtype=np.int64)
     spare = np.empty(deepest, dtype=np.int32)
-    running = np.empty(len(words), dtype=np.uint64)
+    large = np.empty((deepest + 1, 2), dtype=np.int64)
+    small = np.empty((deepest + 1, 2), dtype=np.int64)
     stack = np.empty((deepest + 1, 2), dtype=np.int64)
+    near = np.empty(entries, dtype=np.int32)  # the number of an entry inside its node
+    near_order = np.empty((attributes, LOCAL), dtype=np.int32)
+    near_words = np.empty((len(words), LOCAL), dtype=np.uint64)
+    far = np.empty(LOCAL, dtype=np.int32)  # the entry behind each number
     groups = 0
     for bucket in range(len(bucket_lists)):
-        lists = bucket_lists[bucket]
-        start = bucket_start[bucket]
+        lists, start = bucket_lists[bucket], bucket_start[bucket]
         length = (bucket_start[bucket + 1] - start) // lists
         if length == 0:
             continue
-        stack[0, 0], stack[0, 1] = 0, length
-        depth = 1
-        while depth:
-            depth -= 1
-            begin, count = stack[depth, 0], stack[depth, 1]
-            if count == 1:
+        floor = max(1, LOCAL // lists)
+        nodes = _divide(
+            order, words, width, place, start, length, lists, floor, right, layers, after, spare, stack, large
+        )
+        for node in range(nodes):
+            begin, count = large[node, 0], large[node, 1]
+            if count > 1:
+                _bring_near(order, words, start, length, lists, begin, count, near, near_order, near_words, far)
+                leaves = _divide(
+                    near_order, near_words, width, place, 0, count, lists, 1, right, layers, after, spare, stack, small
+                )
+                for leaf in range(leaves):
+                    for each in range(lists):
+                        group[far[near_order[0, each * count + small[leaf, 0]]]] = groups
+                    groups += 1
+            else:
                 for each in range(lists):
                     group[order[0, start + each * length + begin]] = groups
                 groups += 1
-                continue
-            best_cost, best_attribute, best_layers = -1, 0, 1
-            for attribute in range(attributes):
-                _layer_extents(order[attribute], words, width, start, length, lists, begin, count, layers)
-                cost, size = _cheapest_scheme(layers, count, width, place, attributes, running, after)
-                if best_cost < 0 or cost < best_cost:
-                    best_cost, best_attribute, best_layers = cost, attribute, size
-            _partition(order, right, spare, best_attribute, best_layers, start, length, lists, begin, count)
-            stack[depth, 0], stack[depth, 1] = begin + best_layers, count - best_layers
-            stack[depth + 1, 0], stack[depth + 1, 1] = begin, best_layers
-            depth += 2
     return group
+
+
+@compiled
+def _divide(
+    order: Int32,
+    words: UInt64,
+    width: int,
+    place: Int64,
+    start: int,
+    length: int,
+    lists: int,
+    floor: int,
+    right: Int8,
+    layers: UInt64,
+    after: Int64,
+    spare: Int32,
+    stack: Int64,
+    done: Int64,
+) -> int:
+    """Split one bucket until no node has more than `floor` layers: the number of nodes, and their stretches in `done`."""
+    attributes = len(order)
+    running = np.empty(len(words), dtype=np.uint64)
+    stack[0, 0], stack[0, 1] = 0, length
+    depth, nodes = 1, 0
+    while depth:
+        depth -= 1
+        begin, count = stack[depth, 0], stack[depth, 1]
+        if count <= floor:
+            done[nodes, 0], done[nodes, 1] = begin, count
+            nodes += 1
+            continue
+        best_cost, best_attribute, best_layers = -1, 0, 1
+        for attribute in range(attributes):
+            _layer_extents(order[attribute], words, width, start, length, lists, begin, count, layers)
+            cost, size = _cheapest_scheme(layers, count, width, place, attributes, running, after)
+            if best_cost < 0 or cost < best_cost:
+                best_cost, best_attribute, best_layers = cost, attribute, size
+        _partition(order, right, spare, best_attribute, best_layers, start, length, lists, begin, count)
+        stack[depth, 0], stack[depth, 1] = begin + best_layers, count - best_layers
+        stack[depth + 1, 0], stack[depth + 1, 1] = begin, best_layers
+        depth += 2
+    return nodes
+
+
+@compiled
+def _bring_near(
+    order: Int32,
+    words: UInt64,
+    start: int,
+    length: int,
+    lists: int,
+    begin: int,
+    count: int,
+    near: Int32,
+    near_order: Int32,
+    near_words: UInt64,
+    far: Int32,
+) -> None:
+    """Copy a node's entries into arrays of their own, where they are numbered from 0, list by list.
+
+    Ties need the old numbers no more: they are decided in the orders, which only ever get shorter.
+    """
+    for each in range(lists):
+        for i in range(count):
+            number, entry = each * count + i, order[0, start + each * length + begin + i]
+            near[entry], far[number] = number, entry
+            for word in range(len(words)):
+                near_words[word, number] = words[word, entry]
+    for attribute in range(len(order)):
+        for each in range(lists):
+            for i in range(count):
+                near_order[attribute, each * count + i] = near[order[attribute, start + each * length + begin + i]]
 
 
 @compiled
@@ -152,23 +241,36 @@ def _cheapest_scheme(
     guard = np.uint64(0)
     for lane in range(64 // width):
         guard |= np.uint64(1) << np.uint64(lane * width + width - 1)
+    # Extents grow quickly and then stay: a perimeter is computed again only where the extent has changed.
     for word in range(len(running)):
         running[word] = layers[word, count - 1]
+    perimeter = _perimeter(running, width, place, attributes)
     for i in range(count - 1, 0, -1):
+        grown = False
         for word in range(len(running)):
             x, y = running[word], layers[word, i]
             smaller = ((x | guard) - y) & guard
-            running[word] = x ^ ((x ^ y) & (smaller - (smaller >> down)))
-        after[i] = _perimeter(running, width, place, attributes)
+            least = x ^ ((x ^ y) & (smaller - (smaller >> down)))
+            grown |= least != x
+            running[word] = least
+        if grown:
+            perimeter = _perimeter(running, width, place, attributes)
+        after[i] = perimeter
     for word in range(len(running)):
         running[word] = layers[word, 0]
+    perimeter = _perimeter(running, width, place, attributes)
     best, size = -1, 1
     for i in range(1, count):
+        grown = False
         for word in range(len(running)):
             x, y = running[word], layers[word, i - 1]
             smaller = ((x | guard) - y) & guard
-            running[word] = x ^ ((x ^ y) & (smaller - (smaller >> down)))
-        cost = i * _perimeter(running, width, place, attributes) + (count - i) * int(after[i])
+            least = x ^ ((x ^ y) & (smaller - (smaller >> down)))
+            grown |= least != x
+            running[word] = least
+        if grown:
+            perimeter = _perimeter(running, width, place, attributes)
+        cost = i * perimeter + (count - i) * int(after[i])
         if best < 0 or cost < best:
             best, size = cost, i
     return best, size
@@ -193,7 +295,7 @@ def _perimeter(extent: UInt64, width: int, place: Int64, attributes: int) -> int
 @compiled
 def _partition(
     order: Int32,
-    right: Int32,
+    right: Int8,
     spare: Int32,
     attribute: int,
     size: int,

@@ -90,16 +90,25 @@ class NotEligible(Unpublishable):
 
     def __init__(self, *, value: str, count: int, rows: int, m: int, largest_m: int) -> None:
         self.value, self.count, self.rows, self.m, self.largest_m = value, count, rows, m, largest_m
-        bound = rows // m
         works = (
             f"the largest m that would work is {largest_m}"
             if largest_m >= 2
             else "no m of at least 2 would work on these rows"
         )
-        super().__init__(
-            f"new rows are not {m}-eligible: value {value!r} has {count} of {rows} new rows, the bound is {bound} "
-            f"(one in {m}); {works}; or set not_eligible: defer (hold the surplus back) or pad (add counterfeits)"
+        self._rest = (
+            f"has {count} of {rows} new rows, the bound is {rows // m} (one in {m}); {works}; "
+            f"or set not_eligible: defer (hold the surplus back) or pad (add counterfeits)"
         )
+        super().__init__(f"new rows are not {m}-eligible: value {value!r} {self._rest}")
+
+    def redacted(self) -> str:
+        """The sentence without the value."""
+        return f"new rows are not {self.m}-eligible: a value {self._rest}"
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """A number with its noun: 1 person, 2 people."""
+    return f"{number:,} {one if number == 1 else many}"
 
 
 def require(problems: Sequence[Problem], error: type[ReanonError]) -> None:

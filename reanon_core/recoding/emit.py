@@ -16,22 +16,24 @@ def emit(snapshot: Snapshot, plan: Plan, rng: np.random.Generator) -> tuple[Rele
     Paper: [XT07] Definitions 2 and 3. The order in which groups and rows were built tells counterfeits and
     buckets apart, so both are shuffled.
     """
-    number = keyed_permutation(plan.groups, rng).astype(np.int32)  # the public number of each group
+    number = keyed_permutation(plan.groups, rng)  # the public number of each group
     boxes = bounding_boxes(snapshot, plan)
-    built = np.argsort(number)
-    shuffled = Boxes(boxes.low[:, built], boxes.high[:, built], boxes.missing[:, built])
+    origin = np.argsort(number)
+    shuffled = Boxes(boxes.low[:, origin], boxes.high[:, origin], boxes.missing[:, origin])
 
     published = np.flatnonzero(plan.group >= 0)
     fakes = plan.counterfeits
-    group = np.concatenate([number[plan.group[published]], number[fakes.group]])
-    sensitive = np.concatenate([snapshot.sensitive[published], fakes.sensitive])
-    row = keyed_permutation(len(group), rng).astype(np.int32)  # the public row of each built one
-    public_group, public_sensitive = np.empty_like(group), np.empty_like(sensitive)
-    public_group[row], public_sensitive[row] = group, sensitive
+    built = np.empty((len(published) + len(fakes.group), 2), dtype=np.int32)  # group and value side by side
+    built[:, 0] = number[np.concatenate([plan.group[published], fakes.group])]
+    built[:, 1] = np.concatenate([snapshot.sensitive[published], fakes.sensitive])
+    built_row = keyed_permutation(len(built), rng)  # the built row behind each public one
+    public = built.view(np.int64).ravel()[built_row].view(np.int32).reshape(-1, 2)
+    row = np.empty_like(built_row)
+    row[built_row] = np.arange(len(row), dtype=np.int32)
 
     holding, count = np.unique(number[fakes.group], return_counts=True)
     return (
-        Release(public_group, public_sensitive, shuffled),
+        Release(public[:, 0], public[:, 1], shuffled),
         Auxiliary(holding, count.astype(np.int32)),
         Trace(snapshot.persons[published], row[: len(published)]),
     )

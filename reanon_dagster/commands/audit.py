@@ -13,7 +13,7 @@ from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Attack, Memory
-from reanon_dagster.commands.speaking import progress, say, table
+from reanon_dagster.commands.speaking import progress, say, table, warn
 from reanon_dagster.releasing.preparing import Progress, checks_of
 from reanon_dagster.releasing.publish import look
 from reanon_dagster.series.loading import load_series
@@ -85,9 +85,10 @@ def attacked(
         step(f"attacking: {attack.name}")
         try:
             findings.append(attack.run(history, knowledge))
-        except InvalidParameter:
+        except InvalidParameter as error:
             if named:
                 raise
+            warn(f"attack {attack.name} is left out: {error}")
     return findings
 
 

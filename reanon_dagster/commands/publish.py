@@ -3,9 +3,10 @@
 import argparse
 from datetime import date
 
+from reanon_core.model.errors import counted
 from reanon_dagster.commands.speaking import progress, say, warn
 from reanon_dagster.releasing.ordering import expected, ready
-from reanon_dagster.releasing.publish import Outcome, look, publish_release
+from reanon_dagster.releasing.publish import Outcome, publish_release, sound
 from reanon_dagster.series.declared import Series
 from reanon_dagster.series.loading import load_series
 from reanon_dagster.sources.locating import shown_path, source_path
@@ -21,7 +22,7 @@ def run(options: argparse.Namespace) -> int:
     today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
     release = options.release
     if release is None:
-        records = look(series).records
+        records = sound(series).records
         release = ready(series, records, today)
         if release is None:
             say(idle(series, expected(series, records), today), quiet=options.quiet)
@@ -53,7 +54,8 @@ def told(series: Series, outcome: Outcome) -> str:
     entry = candidate.entry
     held = "".join(f"; {count} withheld ({reason})" for reason, count in candidate.withheld.items())
     return (
-        f"{name}: published {entry.release.size} rows in {entry.release.boxes.count} groups, "
-        f"{entry.auxiliary.total} counterfeits{held}; {len(candidate.verdicts)} checks hold "
+        f"{name}: published {counted(entry.release.size, 'row', 'rows')} in "
+        f"{counted(entry.release.boxes.count, 'group', 'groups')}, "
+        f"{counted(entry.auxiliary.total, 'counterfeit', 'counterfeits')}{held}; {len(candidate.verdicts)} checks hold "
         f"({candidate.seconds:.2f} s)"
     )

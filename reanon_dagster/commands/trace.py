@@ -22,7 +22,8 @@ def run(options: argparse.Namespace) -> int:
     import pyarrow.parquet
 
     series = load_series(options.series)
-    record = next((one for one in look(series).records if one.release == options.release), None)
+    view = look(series)
+    record = next((one for one in view.records if one.release == options.release), None)
     if record is None:
         raise InvalidParameter(Problem("release", "be a published one", options.release, "see reanon status"))
     if not snapshot_exists(series, options.release):
@@ -31,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
             f"the snapshot {snapshot} is gone, and the store keeps keyed pseudonyms only; "
             f"bring it back to trace release {options.release}"
         )
-    ids, persons = read_ids(series, options.release, pseudonym_key(series.private_folder, first=False))
+    ids, persons = read_ids(series, options.release, pseudonym_key(series.private_folder, view.frozen.get("key")))
     with opened(series.private_folder, read_only=True) as connection:
         trace = reading.trace(connection, record.position)
     if not np.isin(trace.persons, persons).all():

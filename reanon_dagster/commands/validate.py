@@ -3,9 +3,8 @@
 import argparse
 
 from reanon_dagster.commands.speaking import say
-from reanon_dagster.releasing.freezing import require_unchanged
 from reanon_dagster.releasing.ordering import expected
-from reanon_dagster.releasing.publish import look
+from reanon_dagster.releasing.publish import sound
 from reanon_dagster.series.loading import load_series
 from reanon_dagster.sources.locating import shown_path, snapshot_exists, source_path
 from reanon_dagster.sources.reading import read_snapshot
@@ -15,8 +14,7 @@ from reanon_dagster.storage.secrets import KEY_BYTES
 def run(options: argparse.Namespace) -> int:
     """Load, build and read; publish nothing and write nothing."""
     series = load_series(options.series)
-    view = look(series)
-    require_unchanged(series, view.frozen)
+    view = sound(series)
     release = expected(series, view.records)
     name = series.name
     if release is None:

@@ -17,6 +17,8 @@ class Candidate:
     release: str
     position: int
     input_digest: str
+    key_check: str
+    """The check value of the key that the people's pseudonyms were made with."""
     entry: Entry
     state: Memory
     memories: Mapping[str, Memory]

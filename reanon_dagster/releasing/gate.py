@@ -48,9 +48,9 @@ def accept(series: "Series", candidate: Candidate) -> Recorded:
     Raises: Refused, OutOfOrder.
     """
     require_sound(candidate)
-    staged = private_folder(series.private_folder / STAGING) / candidate.release
-    shutil.rmtree(staged, ignore_errors=True)
-    with opened(series.private_folder, read_only=False) as connection:
+    with opened(series.private_folder, read_only=False) as connection:  # nobody else stages or brings out meanwhile
+        staged = private_folder(series.private_folder / STAGING) / candidate.release
+        shutil.rmtree(staged, ignore_errors=True)
         manifest = _staged_files(series, candidate, staged, _previous_digest(connection))
         record = Recorded(
             position=candidate.position,
@@ -69,34 +69,27 @@ def accept(series: "Series", candidate: Candidate) -> Recorded:
             state=candidate.state,
             memories=candidate.memories,
             manifest=manifest,
-            fingerprint=json.dumps(series.fingerprint(), sort_keys=True),
+            frozen={"fingerprint": json.dumps(series.fingerprint(), sort_keys=True), "key": candidate.key_check},
         )
         writing.commit(connection, change)
-    export.bring_out(staged, series.published_folder / candidate.release)
+        export.bring_out(staged, series.published_folder / candidate.release)
     return record
 
 
-def recover(series: "Series") -> str | None:
-    """Finish what a killed process left: bring a committed release out, throw an uncommitted one away.
-
-    Gives the name of the release that was brought out, if any.
-    """
+def recover(series: "Series") -> None:
+    """Finish what a killed process left: bring a committed release out, throw an uncommitted one away."""
     staging = series.private_folder / STAGING
-    if not staging.is_dir():
-        return None
-    committed = {}
-    with opened(series.private_folder, read_only=True) as connection:
-        if reading.exists(connection):
-            committed = {record.release: record for record in reading.releases(connection)}
-    finished = None
-    for staged in sorted(staging.iterdir()):
-        record = committed.get(staged.name)
-        if record is not None and _digest_of(staged) == record.manifest_digest:
-            export.bring_out(staged, series.published_folder / staged.name)
-            finished = staged.name
-        else:
-            shutil.rmtree(staged)
-    return finished
+    if not staging.is_dir() or not any(staging.iterdir()):
+        return
+    with opened(series.private_folder, read_only=False) as connection:
+        known = reading.releases(connection) if reading.exists(connection) else []
+        committed = {record.release: record for record in known}
+        for staged in sorted(staging.iterdir()):
+            record = committed.get(staged.name)
+            if record is not None and _digest_of(staged) == record.manifest_digest:
+                export.bring_out(staged, series.published_folder / staged.name)
+            else:
+                shutil.rmtree(staged)
 
 
 def _staged_files(series: "Series", candidate: Candidate, staged: Path, previous: str | None) -> str:

@@ -44,6 +44,7 @@ def prepare(
     read: Read,
     standing: Standing,
     *,
+    key_check: str,
     seed: int | None = None,
     progress: Progress = silent,
 ) -> Candidate:
@@ -63,6 +64,7 @@ def prepare(
         release=release,
         position=standing.position,
         input_digest=read.input_digest,
+        key_check=key_check,
         entry=entry,
         state=publication.state.packed(),
         memories=memories,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
-from reanon_core.model.errors import OutOfOrder, ReanonError
+from reanon_core.model.errors import OutOfOrder, ReanonError, Refused
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.freezing import require_unchanged
 from reanon_dagster.releasing.gate import accept, recover
@@ -16,7 +16,7 @@ from reanon_dagster.sources.reading import read_snapshot
 from reanon_dagster.storage import reading, writing
 from reanon_dagster.storage.connection import STORE, opened
 from reanon_dagster.storage.records import Recorded, Refusal, Standing
-from reanon_dagster.storage.secrets import keep_key, pseudonym_key
+from reanon_dagster.storage.secrets import check_value, keep_key, pseudonym_key
 
 if TYPE_CHECKING:
     from reanon_dagster.series.declared import Series
@@ -28,11 +28,11 @@ class View:
 
     records: list[Recorded]
     refusals: dict[str, Refusal]
-    frozen: dict[str, object] | None
+    frozen: dict[str, str]
     standing: Standing
 
 
-EMPTY = View([], {}, None, Standing(None, (), None, {}))
+EMPTY = View([], {}, {}, Standing(None, (), None, {}))
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +55,24 @@ def look(series: "Series") -> View:
         return View(
             reading.releases(connection),
             reading.refusals(connection),
-            reading.fingerprint(connection),
+            reading.frozen(connection),
             reading.standing(connection),
         )
+
+
+def sound(series: "Series") -> View:
+    """Where the series stands, if it may go on at all.
+
+    Raises: Refused if a frozen setting was changed, or if there are releases that the private store knows nothing of.
+    """
+    view = look(series)
+    require_unchanged(series, view.frozen.get("fingerprint"))
+    if not view.records and series.published_folder.is_dir() and any(series.published_folder.glob("*/manifest.json")):
+        raise Refused(
+            f"{series.name} has published releases that its private store knows nothing of; to publish again without "
+            f"that memory would give people away: bring the private folder back from a backup"
+        )
+    return view
 
 
 def candidate_for(
@@ -67,19 +82,18 @@ def candidate_for(
 
     Raises: every error of ours; a refusal is remembered for `reanon status`.
     """
-    view = look(series)
-    require_unchanged(series, view.frozen)
+    view = sound(series)
     latest = bool(view.records) and view.records[-1].release == release
     if not latest:
         require_next(series, view.records, release, today)
     progress("reading the snapshot")
-    key = pseudonym_key(series.private_folder, first=not view.records)
+    key = pseudonym_key(series.private_folder, view.frozen.get("key"))
     read = read_snapshot(series, release, key, view.standing.values)
     keep_key(series.private_folder, key)  # bad input has left nothing on the disk
     if repeats_latest(view.records, release, read.input_digest):
         return None
     try:
-        return prepare(series, release, read, view.standing, seed=seed, progress=progress)
+        return prepare(series, release, read, view.standing, key_check=check_value(key), seed=seed, progress=progress)
     except ReanonError as error:
         remember_refusal(series, release, error)
         raise
@@ -113,7 +127,7 @@ def publish_ready(
     if to is not None:
         series.calendar.index(to)
     while True:
-        records = look(series).records
+        records = sound(series).records
         release = ready(series, records, today)
         if to is not None and len(records) > series.calendar.index(to):
             return

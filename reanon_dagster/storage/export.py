@@ -84,6 +84,9 @@ def bring_out(staged: Path, target: Path) -> None:
     Where the target is on another file system it is copied beside it first, under a name that begins with a dot.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
+    staged.chmod(0o755)
+    for path in staged.iterdir():
+        path.chmod(0o644)
     if target.exists():
         shutil.rmtree(target)
     try:
@@ -94,9 +97,6 @@ def bring_out(staged: Path, target: Path) -> None:
         shutil.copytree(staged, beside)
         beside.rename(target)
         shutil.rmtree(staged)
-    target.chmod(0o755)
-    for path in target.iterdir():
-        path.chmod(0o644)
     _flush(target.parent)
 
 

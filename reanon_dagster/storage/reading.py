@@ -41,10 +41,10 @@ def refusals(connection: "duckdb.DuckDBPyConnection") -> dict[str, Refusal]:
     return {release: Refusal(release, reason) for release, reason in rows}
 
 
-def fingerprint(connection: "duckdb.DuckDBPyConnection") -> dict[str, object] | None:
-    """The settings that the first release froze."""
-    found = connection.execute("SELECT value FROM private.series WHERE name = 'fingerprint'").fetchone()
-    return None if found is None else json.loads(found[0])
+def frozen(connection: "duckdb.DuckDBPyConnection") -> dict[str, str]:
+    """What the first release froze, by name; empty before it."""
+    rows = connection.execute("SELECT name, value FROM private.series WHERE name IN ('fingerprint', 'key')").fetchall()
+    return dict(rows)
 
 
 def standing(connection: "duckdb.DuckDBPyConnection") -> Standing:

@@ -1,7 +1,7 @@
 """What the store says about a series."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from reanon_core.model.ledger import Entry
 from reanon_core.model.verdict import Verdict
@@ -57,6 +57,5 @@ class Commit:
     state: Memory
     memories: Mapping[str, Memory]
     manifest: str
-    fingerprint: str
-    """The frozen settings of the series, written with the first release."""
-    withheld: Mapping[str, int] = field(default_factory=dict)
+    frozen: Mapping[str, str]
+    """What the first release freezes, by name: the settings of the series, and a check value of its key."""

@@ -1,13 +1,16 @@
 """The private folder and the key of the pseudonyms: readable by their owner alone."""
 
+import hashlib
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
-from reanon_core.model.errors import Refused
+from reanon_core.model.errors import OutOfOrder, Refused
 
 KEY_BYTES = 16
 KEY_FILE = "pseudonym.key"
+LOST = "without it nobody can be recognised again, so bring it back from a backup"
 
 
 def private_folder(folder: Path) -> Path:
@@ -17,32 +20,44 @@ def private_folder(folder: Path) -> Path:
     return folder
 
 
-def pseudonym_key(folder: Path, *, first: bool) -> bytes:
+def pseudonym_key(folder: Path, expected: str | None) -> bytes:
     """The series' own key: people keep their pseudonym for the whole series, and have another in every other series.
 
-    Before the first release a key may be missing: then a fresh one is given, which `keep_key` must write.
+    `expected` is the check value that the first release kept; before it a key may be missing, and then a fresh one is
+    given, which `keep_key` must write.
 
-    Raises: Refused if there are releases but the key is gone: nobody could be recognised again.
+    Raises: Refused if the key is gone, or is another one: nobody could be recognised again.
     """
     path = folder / KEY_FILE
     if path.exists():
-        return path.read_bytes()
-    if not first:
-        raise Refused(
-            f"the series' {KEY_FILE} is gone from its private folder, so that nobody could be recognised again; "
-            f"bring it back from a backup, or start a new series under another name"
-        )
+        key = path.read_bytes()
+        if expected is not None and check_value(key) != expected:
+            raise Refused(f"{KEY_FILE} is not the key this series began with; {LOST}")
+        return key
+    if expected is not None:
+        raise Refused(f"{KEY_FILE} is gone from the private folder; {LOST}")
     return secrets.token_bytes(KEY_BYTES)
 
 
 def keep_key(folder: Path, key: bytes) -> None:
-    """Write the key if it is not there yet, whole or not at all."""
+    """Write the key if it is not there yet, whole or not at all.
+
+    Raises: OutOfOrder if another process has written another key in the meantime.
+    """
     path = folder / KEY_FILE
-    if path.exists():
-        return
-    temporary = private_folder(folder) / f".{KEY_FILE}"
-    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(key)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.rename(path)
+    if not path.exists():
+        temporary = private_folder(folder) / f".{KEY_FILE}.{secrets.token_hex(8)}"
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(key)
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileExistsError):
+            os.link(temporary, path)  # unlike a rename, it never replaces a key that is there
+        temporary.unlink()
+    if path.read_bytes() != key:
+        raise OutOfOrder("another process has begun this series in the meantime; try again")
+
+
+def check_value(key: bytes) -> str:
+    """A value by which the key is recognised, and from which it cannot be computed."""
+    return hashlib.sha256(b"reanon pseudonym key\n" + key).hexdigest()

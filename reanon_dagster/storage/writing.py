@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+
 def commit(connection: "duckdb.DuckDBPyConnection", change: Commit) -> None:
     """Write the release, its trace, the state and the judges' memories, all or nothing.
 
@@ -50,7 +51,7 @@ def _write(connection: "duckdb.DuckDBPyConnection", change: Commit) -> None:
     if done is None or done[0] != record.position:
         raise OutOfOrder("another release of this series was published in the meantime; try again")
     if record.position == 0:
-        connection.execute("INSERT INTO private.series VALUES ('fingerprint', ?)", [change.fingerprint])
+        connection.executemany("INSERT INTO private.series VALUES (?, ?)", list(change.frozen.items()))
     connection.execute(
         "INSERT INTO private.releases VALUES (?, ?, ?, ?, ?, ?, ?, ?, current_localtimestamp())",
         [

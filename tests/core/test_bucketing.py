@@ -52,9 +52,9 @@ def test_deferring_keeps_the_most_rows_that_are_eligible(counts: list[int], m: i
 def test_padding_adds_the_least_number_of_counterfeits(counts: list[int], m: int) -> None:
     if len(counts) < m and not is_eligible(array(counts), m):
         with pytest.raises(Unpublishable, match="declare more values"):
-            padding(array(counts), m)
+            padding(array(counts), m, np.random.default_rng(0))
         return
-    pads = padding(array(counts), m)
+    pads = padding(array(counts), m, np.random.default_rng(0))
     padded = array(counts) + pads
     assert is_eligible(padded, m)
     assert padded.max() == max(counts)

@@ -8,9 +8,9 @@ from pathlib import Path
 import duckdb
 import pandas as pd
 import pytest
-
 from making.independent import problems
 from making.series import DISEASES, SERIES, lively, people, write_series
+
 from reanon_dagster.cli import main
 
 
@@ -230,7 +230,7 @@ def test_a_changed_disease_is_refused_or_an_episode(tmp_path: Path, capsys: pyte
     second.loc[0, "disease"] = DISEASES[1]
     series = write_series(tmp_path / "refuse", snapshots={"r1": first, "r2": second})
     assert main(["backfill", str(series), "--quiet"]) == 1
-    assert "1 people have another value of disease" in said(capsys)[1]
+    assert "1 person has another value of disease" in said(capsys)[1]
     text = SERIES.replace("m: 3", "m: 3, on_sensitive_change: episode")
     series = write_series(tmp_path / "episode", text=text, snapshots={"r1": first, "r2": second})
     assert main(["backfill", str(series), "--quiet"]) == 0

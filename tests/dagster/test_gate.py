@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from making.series import SERIES, lively, people, write_series
+
 from reanon_core.algorithms.m_invariance.publisher import MInvariance
 from reanon_core.model.errors import Refused
 from reanon_core.model.release import Release

@@ -12,12 +12,12 @@ from reanon_core.bucketing.assignment import Assignment
 from reanon_core.bucketing.division import NEW, Division, divide
 from reanon_core.bucketing.eligibility import deferred, padding, require_eligible
 from reanon_core.bucketing.episodes import resettle
-from reanon_core.bucketing.moving import Layout, lay_out
+from reanon_core.bucketing.moving import COUNTERFEIT, Layout, lay_out
 from reanon_core.bucketing.planning import plan_buckets
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.kernels.siphash import fresh_key, siphash_words
 from reanon_core.model.arrays import MISSING, Int32, Int64
-from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, Unpublishable, require
+from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, Unpublishable, counted, require
 from reanon_core.model.packing import Packable
 from reanon_core.model.plan import WITHHELD, Counterfeits, Plan
 from reanon_core.model.schema import Missing, Schema
@@ -112,7 +112,7 @@ class MInvariance:
         signatures, signature = resettle(snapshot, division, state.roster, state.signatures, pool, self.m)
         old = division.entry >= 0
         signature[old] = state.roster.signature[division.entry[old]]
-        withheld, pads = self._made_eligible(pool, snapshot.schema)
+        withheld, pads = self._made_eligible(pool, snapshot.schema, rng)
 
         is_old = np.flatnonzero(signature >= 0)
         old_slot = np.full(snapshot.size, -1, dtype=np.int32)
@@ -149,13 +149,13 @@ class MInvariance:
             qi = np.insert(known, at, snapshot.qi[:, published][:, new], axis=1)
         return MInvarianceState(state.time + 1, plan.signatures, roster, plan.extent, qi)
 
-    def _made_eligible(self, pool: Int64, schema: Schema) -> tuple[Int64, Int64]:
+    def _made_eligible(self, pool: Int64, schema: Schema, rng: np.random.Generator) -> tuple[Int64, Int64]:
         """How many new rows of each value are withheld, and how many counterfeits are added, as the option says."""
         none = np.zeros_like(pool)
         if self.not_eligible == "defer":
             return deferred(pool, self.m), none
         if self.not_eligible == "pad":
-            return none, padding(pool, self.m)
+            return none, padding(pool, self.m, rng)
         require_eligible(pool, self.m, schema.sensitive.values)
         return none, none
 
@@ -163,17 +163,18 @@ class MInvariance:
         changed = int(division.changed.sum())
         if changed and self.on_sensitive_change == "refuse":
             raise Unpublishable(
-                f"{changed} people have another value of {snapshot.schema.sensitive.name} than before, and "
-                f"on_sensitive_change is refuse; set on_sensitive_change: episode in a new series, "
-                f"or correct the snapshot"
+                f"{counted(changed, 'person has', 'people have')} another value of {snapshot.schema.sensitive.name} "
+                f"than before, and on_sensitive_change is refuse; correct the snapshot, or leave them out "
+                f"(a series whose values change needs on_sensitive_change: episode from its first release on)"
             )
         if self.on_qi_change == "refuse" and state.time:
             known = np.flatnonzero(division.entry >= 0)
             moved = (snapshot.qi[:, known] != state.qi[:, division.entry[known]]).any(axis=0).sum()
             if moved:
                 raise Unpublishable(
-                    f"{moved} people have other quasi-identifier values than when they were first published, and "
-                    f"on_qi_change is refuse; set on_qi_change: allow in a new series, or correct the snapshot"
+                    f"{counted(int(moved), 'person has', 'people have')} other quasi-identifier values than when "
+                    f"first published, and on_qi_change is refuse; correct the snapshot, or leave them out "
+                    f"(a series whose people age and move needs on_qi_change: allow from its first release on)"
                 )
 
 
@@ -209,16 +210,19 @@ def _as_plan(
 ) -> MInvariancePlan:
     """The plan in terms of rows and counterfeits; a group of counterfeits alone protects nobody and is dropped."""
     groups = int(entry_group.max(initial=-1)) + 1
-    real = layout.row >= 0
+    real = np.flatnonzero(layout.row >= 0)
     populated = np.zeros(groups, dtype=np.bool_)
     populated[entry_group[real]] = True
     renumbered = np.cumsum(populated, dtype=np.int32) - 1
+    real_group = renumbered[entry_group[real]]
     group = np.full(snapshot.size, WITHHELD, dtype=np.int32)
-    group[layout.row[real]] = renumbered[entry_group[real]]
-    fake = ~real & populated[entry_group]
+    group[layout.row[real]] = real_group
+    fake = np.flatnonzero(layout.row == COUNTERFEIT)
+    fake = fake[populated[entry_group[fake]]]
     signature_of_slot = np.repeat(np.arange(signatures.count, dtype=np.int32), np.diff(signatures.offsets))
-    signature = np.full(snapshot.size, -1, dtype=np.int32)
-    signature[layout.row[real]] = signature_of_slot[layout.slot[real]]
+    signature_of_group = np.empty(int(populated.sum()) + 1, dtype=np.int32)
+    signature_of_group[real_group] = signature_of_slot[layout.slot[real]]
+    signature_of_group[WITHHELD] = -1
     held_back = int(withheld.sum())
     return MInvariancePlan(
         group=group,
@@ -227,6 +231,6 @@ def _as_plan(
         withheld={"deferred: their value is too frequent among the new rows": held_back} if held_back else {},
         division=division,
         signatures=signatures,
-        signature=signature,
+        signature=signature_of_group[group],
         extent=extent,
     )

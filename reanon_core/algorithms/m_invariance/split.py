@@ -33,7 +33,7 @@ def split_buckets(qi: Int32, layout: Layout, signatures: Signatures, extent: Int
         codes = qi[attribute, layout.row]
         codes[fake] = MISSING
         ranks[attribute], occurring = dense_ranks(codes)
-        order[attribute] = presorted(ranks[attribute], len(occurring), layout.slot, layout.starts[:-1])
+        order[attribute] = presorted(ranks[attribute], len(occurring), layout.starts)
         places.append((occurring - extent[0, attribute]) * scales[attribute])
     place = np.zeros((attributes, max(len(p) for p in places) + 1), dtype=np.int64)
     for attribute, positions in enumerate(places):

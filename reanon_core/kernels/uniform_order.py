@@ -1,0 +1,62 @@
+"""The order of uniformly random keys in linear time."""
+
+import numpy as np
+
+from reanon_core.compiled import compiled
+from reanon_core.model.arrays import Int32, UInt64
+
+COARSE_BITS = 10
+"""Keys are first dealt to so many bits' worth of piles: few enough that every pile's end stays in cache."""
+
+
+@compiled
+def uniform_order(keys: UInt64) -> Int32:
+    """The ascending, stable order of keys that are spread evenly over all 64-bit words, as hashes are.
+
+    Two deals by leading bits leave about one key in a pile, so that an insertion sort finishes; keys that are not
+    spread evenly only make it slower.
+    """
+    count = len(keys)
+    order, dealt = np.empty(count, dtype=np.int32), np.empty(count, dtype=np.uint64)
+    ends = np.zeros((1 << COARSE_BITS) + 1, dtype=np.int64)
+    down = np.uint64(64 - COARSE_BITS)
+    for i in range(count):
+        ends[np.int64(keys[i] >> down) + 1] += 1
+    for pile in range(1, len(ends)):
+        ends[pile] += ends[pile - 1]
+    for i in range(count):
+        pile = int(keys[i] >> down)
+        order[ends[pile]], dealt[ends[pile]] = i, keys[i]
+        ends[pile] += 1
+    begin = 0
+    for pile in range(1 << COARSE_BITS):
+        _deal_finely(order[begin : ends[pile]], dealt[begin : ends[pile]])
+        begin = ends[pile]
+    return order
+
+
+@compiled
+def _deal_finely(order: Int32, keys: UInt64) -> None:
+    """Sort one pile in place, keys and entries together."""
+    count = len(keys)
+    bits = 1
+    while bits < 20 and (1 << bits) < count:
+        bits += 1
+    down, mask = np.uint64(64 - COARSE_BITS - bits), np.uint64((1 << bits) - 1)
+    ends = np.zeros((1 << bits) + 1, dtype=np.int32)
+    for i in range(count):
+        ends[np.int64((keys[i] >> down) & mask) + 1] += 1
+    for pile in range(1, len(ends)):
+        ends[pile] += ends[pile - 1]
+    dealt, dealt_keys = np.empty(count, dtype=np.int32), np.empty(count, dtype=np.uint64)
+    for i in range(count):
+        pile = int((keys[i] >> down) & mask)
+        dealt[ends[pile]], dealt_keys[ends[pile]] = order[i], keys[i]
+        ends[pile] += 1
+    for i in range(count):
+        key, entry = dealt_keys[i], dealt[i]
+        at = i
+        while at > 0 and keys[at - 1] > key:
+            keys[at], order[at] = keys[at - 1], order[at - 1]
+            at -= 1
+        keys[at], order[at] = key, entry

@@ -1,0 +1,70 @@
+"""`make bench`: ratios inside one run, never an absolute time; the results go to build/bench.json.
+
+Where the plain C++ programs of ../shared/anchors are present they are compiled and measured beside us; where they are
+not, their lines are left out and that is said.
+"""
+
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "tests" / "benchmarks")]
+
+import m_invariance as benchmarks  # noqa: E402
+
+ANCHORS = ROOT.parent / "shared" / "anchors"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One ratio and its target."""
+
+    name: str
+    ratio: float
+    target: float
+
+    @property
+    def holds(self) -> bool:
+        return self.ratio <= self.target
+
+
+def lines(folder: Path) -> Iterator[Line]:
+    """Every benchmark, as it is done."""
+    data = benchmarks.prepare(folder, ANCHORS if ANCHORS.is_dir() else None)
+    for update in (5_000, 20_000, 40_000):
+        ratio = benchmarks.against_anchor(data, update)
+        if ratio is not None:
+            yield Line(f"m-invariance: publish / C++ anchor, CPU, 200k rows, m=10, r={update // 1000}k", ratio, 0.33)
+    growth, memory = benchmarks.growth_and_memory(data)
+    yield Line("m-invariance: publish 2M rows / 200k rows, CPU", growth, 13)
+    yield Line("m-invariance: peak memory over the input at 2M rows, bytes a row", memory, 120)
+    yield Line("reanon publish, 200k rows / pandas read_csv + to_parquet", benchmarks.end_to_end(data), 5)
+    yield Line("imports of the plain command, seconds of CPU", benchmarks.import_seconds(), 2)
+    yield Line("reanon --help, seconds of CPU", benchmarks.help_seconds(), 0.5)
+
+
+def main() -> int:
+    folder = Path(tempfile.mkdtemp(prefix="reanon-bench-"))
+    results = []
+    try:
+        if not ANCHORS.is_dir():
+            print("../shared/anchors is not here: the ratios to C++ are left out")
+        for line in lines(folder):
+            results.append({**asdict(line), "holds": line.holds})
+            print(
+                f"{'ok ' if line.holds else 'NO '} {line.ratio:8.3f}  (target {line.target:g})  {line.name}", flush=True
+            )
+    finally:
+        shutil.rmtree(folder)
+    (ROOT / "build").mkdir(exist_ok=True)
+    (ROOT / "build" / "bench.json").write_text(json.dumps(results, indent=2) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

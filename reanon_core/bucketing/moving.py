@@ -81,7 +81,7 @@ def _placed(
     pad_place: Int64,
     pads: Int64,
 ) -> tuple[Int32, Int32]:
-    """One walk along the rows in keyed order: old ones go to their slot, new ones to the next free place of their value.
+    """One walk along the rows in keyed order: old ones go to their slot, new ones to the next free place of a value.
 
     `goal` [n] is the slot of an old row, and NEW minus the value of a new one: one word a row, because the walk jumps
     about in memory. The first rows of a value are withheld where that is planned, and padding counterfeits take their

@@ -1,4 +1,4 @@
-"""Stable counting sort: the order of many small keys in one pass."""
+"""Stable counting sorts: the order of many small keys in one pass."""
 
 import numpy as np
 
@@ -26,3 +26,29 @@ def starts_of(key: Int32, distinct: int) -> Int64:
     for value in range(1, len(first)):
         first[value] += first[value - 1]
     return first
+
+
+@compiled
+def presorted(rank: Int32, distinct: int, starts: Int64) -> Int32:
+    """The entries of every segment in ascending (rank, entry) order, empty first.
+
+    Segment i is starts[i] .. starts[i + 1] - 1. A counting sort inside each segment, unless it is so short that the
+    counts would cost more than a sort by comparison.
+    """
+    order = np.empty(len(rank), dtype=np.int32)
+    first = np.zeros(distinct + 2, dtype=np.int64)
+    for segment in range(len(starts) - 1):
+        begin, end = starts[segment], starts[segment + 1]
+        if distinct > 8 * (end - begin):
+            order[begin:end] = begin + np.argsort(rank[begin:end], kind="mergesort")
+            continue
+        first[:] = 0
+        for entry in range(begin, end):
+            first[rank[entry] + 2] += 1
+        for value in range(1, len(first)):
+            first[value] += first[value - 1]
+        for entry in range(begin, end):
+            slot = rank[entry] + 1
+            order[begin + first[slot]] = entry
+            first[slot] += 1
+    return order

@@ -13,69 +13,6 @@ import numpy as np
 from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Int8, Int32, Int64, UInt64
 
-
-def lane_width(distinct: int) -> int:
-    """Bits of a lane that holds this many ranks, the neutral element and a guard bit."""
-    for width in (8, 16, 32):
-        if distinct < 1 << (width - 1):
-            return width
-    raise ValueError("an attribute can have at most 2^31 - 1 distinct values")
-
-
-def pack_lanes(ranks: Int32, width: int) -> UInt64:
-    """The packed words [w, n] of the ranks [d, n]; rank -1 is empty."""
-    attributes, entries = ranks.shape
-    per_word = 64 // width
-    words = np.empty((-(-2 * attributes // per_word), entries), dtype=np.uint64)
-    _pack_lanes(ranks, width, words)
-    return words
-
-
-@compiled
-def _pack_lanes(ranks: Int32, width: int, words: UInt64) -> None:
-    attributes, entries = ranks.shape
-    per_word = 64 // width
-    top = np.uint64((1 << (width - 1)) - 1)  # the neutral element
-    words[:] = 0
-    for word in range(len(words)):
-        for lane in range(per_word):
-            shift = np.uint64(lane * width)
-            number = word * per_word + lane
-            attribute = number // 2
-            for entry in range(entries):
-                value = top
-                if attribute < attributes and ranks[attribute, entry] >= 0:
-                    rank = np.uint64(ranks[attribute, entry])
-                    value = rank if number % 2 == 0 else top - np.uint64(1) - rank
-                words[word, entry] |= value << shift
-
-
-@compiled
-def presorted(rank: Int32, distinct: int, starts: Int64) -> Int32:
-    """The entries of every segment in ascending (rank, entry) order, empty first.
-
-    Segment i is starts[i] .. starts[i + 1] - 1. A counting sort inside each segment, unless it is so short that the
-    counts would cost more than a sort by comparison.
-    """
-    order = np.empty(len(rank), dtype=np.int32)
-    first = np.zeros(distinct + 2, dtype=np.int64)
-    for segment in range(len(starts) - 1):
-        begin, end = starts[segment], starts[segment + 1]
-        if distinct > 8 * (end - begin):
-            order[begin:end] = begin + np.argsort(rank[begin:end], kind="mergesort")
-            continue
-        first[:] = 0
-        for entry in range(begin, end):
-            first[rank[entry] + 2] += 1
-        for value in range(1, len(first)):
-            first[value] += first[value - 1]
-        for entry in range(begin, end):
-            slot = rank[entry] + 1
-            order[begin + first[slot]] = entry
-            first[slot] += 1
-    return order
-
-
 LOCAL = 2048
 """A node of at most so many entries is copied together, so that what follows stays in the fastest cache."""
 
@@ -154,7 +91,7 @@ def _divide(
     stack: Int64,
     done: Int64,
 ) -> int:
-    """Split one bucket until no node has more than `floor` layers: the number of nodes, and their stretches in `done`."""
+    """Split one bucket until no node has more than `floor` layers: how many nodes, and their stretches in `done`."""
     attributes = len(order)
     running = np.empty(len(words), dtype=np.uint64)
     stack[0, 0], stack[0, 1] = 0, length

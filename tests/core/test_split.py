@@ -10,7 +10,7 @@ from reanon_core.algorithms.m_invariance.split import length_scales, split_bucke
 from reanon_core.bucketing.moving import COUNTERFEIT, Layout
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.kernels.ranks import DENSE_RANGE, dense_ranks
-from reanon_core.kernels.split import lane_width
+from reanon_core.kernels.lanes import lane_width
 from reanon_core.model.arrays import MISSING
 
 

@@ -6,8 +6,10 @@ import numpy as np
 
 from reanon_core.bucketing.moving import COUNTERFEIT, Layout
 from reanon_core.bucketing.signatures import Signatures
+from reanon_core.kernels.counting import presorted
+from reanon_core.kernels.lanes import lane_width, pack_lanes
 from reanon_core.kernels.ranks import dense_ranks
-from reanon_core.kernels.split import lane_width, pack_lanes, presorted, split
+from reanon_core.kernels.split import split
 from reanon_core.model.arrays import MISSING, Int32, Int64
 
 COST_BITS = 62

@@ -20,8 +20,8 @@ $(STAMP): requirements.lock pyproject.toml
 
 install: $(STAMP) ## make .venv with reanon in it, and warm the kernels
 
-demo: $(STAMP) ## run the census demo: 8 quarterly releases
-	$(BIN)/python data/census/demo.py
+demo: $(STAMP) .dagster/dagster.yaml ## run the census demo through Dagster: 8 quarterly releases
+	@DAGSTER_HOME=$(CURDIR)/.dagster $(BIN)/python data/census/demo.py
 
 test: $(STAMP) ## run the test-suite
 	$(BIN)/python -m pytest -q -n 2 tests
@@ -33,6 +33,13 @@ lint: $(STAMP) ## ruff and mypy --strict
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+.dagster/dagster.yaml: reanon_dagster/dagster.yaml
+	@mkdir -p .dagster
+	@cp $< $@
+
+ui: $(STAMP) .dagster/dagster.yaml ## open Dagster on 127.0.0.1:3000
+	DAGSTER_HOME=$(CURDIR)/.dagster $(BIN)/dagster dev -w workspace.yaml -h 127.0.0.1 -p 3000
 
 bench: $(STAMP) ## measure ratios inside one run, write build/bench.json
 	$(BIN)/python tests/benchmarks/bench.py

@@ -9,6 +9,7 @@ import sys
 from datetime import date
 from pathlib import Path
 
+import dagster as dg
 import numpy as np
 
 from reanon_core.catalog import build_attack
@@ -18,7 +19,9 @@ from reanon_core.model.knowledge import Knowledge
 from reanon_core.model.ledger import Ledger
 from reanon_core.replay import replay
 from reanon_dagster.commands.speaking import progress, say, table
-from reanon_dagster.releasing.publish import publish_ready
+from reanon_dagster.definitions import series_definitions
+from reanon_dagster.releasing.ordering import ready
+from reanon_dagster.releasing.publish import sound
 from reanon_dagster.series.declared import Series
 from reanon_dagster.series.loading import load_series
 from reanon_dagster.storage import reading
@@ -49,10 +52,15 @@ def main() -> int:
 
 
 def publish(series: Series) -> None:
-    """Publish what is due and not published yet."""
-    with progress(series.name, quiet=False) as step:
-        for outcome in publish_ready(series, date.today(), progress=step):  # noqa: DTZ011
-            say(f"published {outcome.release}", quiet=False)
+    """Make every release that can run, through the assets, so that the runs are there to look at with `make ui`."""
+    job = series_definitions(HERE / "series.yaml").resolve_job_def(f"{series.name}_release")
+    quiet = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
+    with dg.DagsterInstance.get() as instance, progress(series.name, quiet=False) as step:
+        while (release := ready(series, sound(series).records, date.today())) is not None:  # noqa: DTZ011
+            step(release)
+            key = series.calendar.partition_key(release)
+            job.execute_in_process(partition_key=key, instance=instance, run_config=quiet)
+            say(f"published {release}", quiet=False)
 
 
 def summary(series: Series) -> list[tuple[str, ...]]:

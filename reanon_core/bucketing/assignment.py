@@ -6,15 +6,19 @@ import numpy as np
 
 from reanon_core.bucketing.signatures import Signature, Signatures
 from reanon_core.compiled import compiled
-from reanon_core.model.arrays import Int32, Int64
+from reanon_core.model.arrays import Bool, Int32, Int64
 
-Assignment = Literal["stable", "paper"]
+Assignment = Literal["stable", "deep", "paper"]
+
+HOME_SHARE = 10
+"""One in so many of the new rows, at most, goes to the homes of scarce values."""
 
 
 def assign(signatures: Signatures, depth: Int64, pool: Int64, m: int, how: Assignment) -> tuple[Signatures, Int64]:
     """How many new rows of each value every bucket takes; new buckets are added at the end.
 
-    Paper: [XT07] Figure 3 (`paper`); departure D2 (`stable`): before a step of the paper, fill a bucket that exists.
+    Paper: [XT07] Figure 3 (`paper`); departure D2 (`stable`, `deep`): before a step of the paper, fill a bucket that
+    exists; `deep` also begins with homes for scarce values. docs/assignment.md compares the three.
 
     Requires: the pool is m-eligible; `depth` is the number of layers of each bucket, 0 if it holds no row.
     Ensures: every row of the pool is assigned, and as many of each value of a signature.
@@ -22,16 +26,19 @@ def assign(signatures: Signatures, depth: Int64, pool: Int64, m: int, how: Assig
     pool = pool.copy()
     taken = np.zeros(signatures.count, dtype=np.int64)
     depth = depth.copy()
+    homes = _homes(_held(signatures, depth, len(pool)), pool, m) if how == "deep" else []
     while pool.any():
-        bucket, layers = (
-            _stable_step(signatures.offsets, signatures.values, depth, pool, m) if how == "stable" else (-1, 0)
-        )
-        if bucket < 0:
-            signature, layers = _paper_step(pool, m)
-            bucket = signatures.number.get(signature, signatures.count)
-            if bucket == signatures.count:
-                signatures = signatures.extended([signature])
-                taken, depth = np.append(taken, 0), np.append(depth, 0)
+        if homes:
+            signature, layers = homes.pop(0)
+        else:
+            bucket = -1
+            if how != "paper":
+                bucket, layers = _fill_step(signatures.offsets, signatures.values, depth, pool, m, how == "deep")
+            signature, layers = _paper_step(pool, m) if bucket < 0 else (signatures.tuples[bucket], layers)
+        bucket = signatures.number.get(signature, signatures.count)
+        if bucket == signatures.count:
+            signatures = signatures.extended([signature])
+            taken, depth = np.append(taken, 0), np.append(depth, 0)
         taken[bucket] += layers
         depth[bucket] += layers
         pool[signatures.values[signatures.offsets[bucket] : signatures.offsets[bucket + 1]]] -= layers
@@ -64,16 +71,55 @@ def _alpha_beta(counts: Int64, distinct: int, m: int) -> tuple[int, int]:
     return distinct, 0
 
 
+def _held(signatures: Signatures, depth: Int64, values: int) -> Bool:
+    """Whether a bucket that holds rows has each value in its signature."""
+    held = np.zeros(values, dtype=np.bool_)
+    held[signatures.values[signatures.per_slot(depth) > 0]] = True
+    return held
+
+
+def _homes(held: Bool, pool: Int64, m: int) -> list[tuple[Signature, int]]:
+    """Steps that put all new rows of a scarce value into one bucket, together with the most frequent values.
+
+    A value that no bucket holds yet gets a home, the scarcest first, while the homes stay within their share of the
+    rows. Spread over many buckets, a scarce value is short in all of them at every release; in one, in that one.
+
+    Ensures: each step leaves the pool m-eligible.
+    """
+    pool = pool.copy()
+    room = int(pool.sum()) // HOME_SHARE
+    homes: list[tuple[Signature, int]] = []
+    homeless = np.flatnonzero((pool > 0) & ~held)
+    for value in homeless[np.argsort(pool[homeless], kind="stable")].tolist():
+        partners = np.argsort(-pool, kind="stable")[: m - 1].tolist()
+        signature = tuple(sorted({value, *partners}))
+        layers = int(pool[value])
+        pool[list(signature)] -= layers
+        room -= m * layers
+        if len(signature) < m or room < 0 or pool.min() < 0 or pool.max() * m > pool.sum():
+            break
+        homes.append((signature, layers))
+    return homes
+
+
 @compiled
-def _stable_step(offsets: Int64, values: Int32, depth: Int64, pool: Int64, m: int) -> tuple[int, int]:
+def _fill_step(
+    offsets: Int64,
+    values: Int32,
+    depth: Int64,
+    pool: Int64,
+    m: int,
+    deep: bool,  # noqa: FBT001
+) -> tuple[int, int]:
     """The bucket to fill and by how many layers, or -1 if none can take a layer.
 
-    Of the buckets that can, the one that holds the scarcest new value; then the deepest; then the most layers.
+    Of the buckets that can, the one that holds the scarcest new value, then the deepest; with `deep`, the one with
+    the most layers over the square of its scarcest new value's count. Then the one that takes the most layers.
     Inequalities 5-7 hold with the greatest count inside the signature for n_1 and the greatest outside for n_(beta+1).
     """
     rows = int(pool.sum())
     top = np.argsort(-pool)
-    best, best_scarce, best_layers = -1, 0, 0
+    best, best_layers, best_first, best_then = -1, 0, 0.0, 0.0
     for bucket in range(len(depth)):
         size = int(offsets[bucket + 1] - offsets[bucket])
         if depth[bucket] == 0 or size < m:
@@ -97,9 +143,8 @@ def _stable_step(offsets: Int64, values: Int32, depth: Int64, pool: Int64, m: in
             layers = min(layers, (rows - m * most) // (size - m))
         if layers < 1:
             continue
-        better = best < 0 or least < best_scarce
-        if not better and least == best_scarce:
-            better = depth[bucket] > depth[best] or (depth[bucket] == depth[best] and layers > best_layers)
-        if better:
-            best, best_scarce, best_layers = bucket, least, layers
+        first = float(depth[bucket]) / (float(least) * float(least)) if deep else -float(least)
+        then = 0.0 if deep else float(depth[bucket])
+        if best < 0 or (first, then, layers) > (best_first, best_then, best_layers):
+            best, best_layers, best_first, best_then = bucket, layers, first, then
     return best, best_layers

@@ -47,7 +47,7 @@ def unpack(data: bytes) -> dict[str, Packable]:
             if offset + count * dtype.itemsize > len(data):
                 raise ValueError("packed bytes end too early")
             array = np.frombuffer(data, dtype=dtype, count=count, offset=offset)
-            fields[name] = array.reshape(described["shape"])
+            fields[name] = array.reshape(described["shape"]).copy()  # the bytes may lie anywhere; arrays are aligned
             offset += count * dtype.itemsize
         else:
             fields[name] = described

@@ -4,10 +4,12 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from reanon_core.model.errors import InvalidParameter, Problem
+from reanon_core.model.errors import InvalidParameter, InvalidSnapshot, Problem, counted, require
+from reanon_core.model.finding import Findings
 from reanon_core.protocols import Attack
 from reanon_dagster.commands.audit import attacked, tell, write_json
-from reanon_dagster.commands.speaking import progress, say
+from reanon_dagster.commands.speaking import progress, say, warn
+from reanon_dagster.series.columns import kept
 from reanon_dagster.series.loading import load_schema
 from reanon_dagster.sources.foreign import read_foreign, read_people
 
@@ -15,26 +17,55 @@ from reanon_dagster.sources.foreign import read_foreign, read_people
 def run(options: argparse.Namespace, attacks: Sequence[Attack]) -> int:
     """Attack the releases with what the people file says an adversary knows."""
     files: list[Path] = options.releases
-    if options.schema is None:
-        raise InvalidParameter(Problem("--schema", "name the columns of the releases, as in a series file"))
+    _require_options(options)
     id_column, schema = load_schema(options.schema)
-    history = read_foreign(files, schema)
-    sizes = ", ".join(f"{one.release.size} rows in {one.release.boxes.count} groups" for one in history.releases)
-    say(f"{len(files)} releases: {sizes}", quiet=options.quiet)
+    problems: list[Problem] = []
+    with progress("reading", quiet=options.quiet):
+        history = kept(problems, read_foreign, files, schema)
+        knowledge = kept(problems, read_people, options.people, schema, id_column, release_names(files))
+    require(problems, InvalidSnapshot)
+    if history is None or knowledge is None:
+        raise AssertionError("files without problems give a history and knowledge")
+    for file, published in zip(files, history.releases, strict=True):
+        rows = counted(published.release.size, "row", "rows")
+        say(f"{file}: {rows} in {counted(published.release.boxes.count, 'group', 'groups')}", quiet=options.quiet)
+    with progress("attacking", quiet=options.quiet) as step:
+        findings = attacked(attacks, history, knowledge, named=options.attack is not None, step=step)
+    tell("releases of others", [], findings, quiet=options.quiet)
+    _warn_of_strangers(findings)
+    write_json(options.json, [], findings)
+    return 0
+
+
+def release_names(files: Sequence[Path]) -> list[str]:
+    """What the people file calls the releases: file names without ending, or folders where files have one name."""
+    stems = [file.stem for file in files]
+    if len(set(stems)) == len(files):
+        return stems
+    folders = [file.resolve().parent.name for file in files]
+    return folders if len(set(folders)) == len(files) else [str(file) for file in files]
+
+
+def _require_options(options: argparse.Namespace) -> None:
+    problems = []
+    if options.schema is None:
+        problems.append(Problem("--schema", "name the columns of the releases, as in a series file"))
     if options.people is None:
-        raise InvalidParameter(
+        problems.append(
             Problem(
                 "--people",
                 "say whom to attack: a file with the quasi-identifiers of people, an id, and a column `release`",
                 help="release holds the file name (without its ending) or the number of each release they are in",
             )
         )
-    names = [path.stem for path in files]
-    if len(set(names)) < len(names):
-        names = [path.parent.name for path in files]
-    knowledge = read_people(options.people, history.schema, id_column, names)
-    with progress("attacking", quiet=options.quiet) as step:
-        findings = attacked(attacks, history, knowledge, named=options.attack is not None, step=step)
-    tell("releases of others", [], findings, quiet=options.quiet)
-    write_json(options.json, [], findings)
-    return 0
+    require(problems, InvalidParameter)
+
+
+def _warn_of_strangers(findings: Sequence[Findings]) -> None:
+    """Say it where people fit no group: nobody seems exposed if the two files speak of different units."""
+    strangers = max((int(found.extra.get("without candidates", 0)) for found in findings), default=0)
+    if strangers:
+        warn(
+            f"{counted(strangers, 'person fits', 'people fit')} no value in all of their releases, so nothing is said "
+            f"about them; were they left out, or do releases and people write their values differently?"
+        )

@@ -54,10 +54,7 @@ def require_next(series: "Series", records: Sequence[Recorded], release: str, to
     """
     index = series.calendar.index(release)
     if any(record.release == release for record in records) or index < len(records):
-        raise OutOfOrder(
-            f"release {release} is frozen: {records[-1].release} was published after it and builds on it; "
-            f"carry a correction into the next release"
-        )
+        raise frozen_error(records, release)
     following = expected(series, records)
     if release != following:
         raise OutOfOrder(f"release {release} must wait: {following} comes first; run reanon backfill to publish both")
@@ -65,6 +62,14 @@ def require_next(series: "Series", records: Sequence[Recorded], release: str, to
         period = series.calendar.period(release)
         end = "" if period is None else f" on {period.end.isoformat()}"
         raise OutOfOrder(f"release {release} is not due yet: its period ends{end}")
+
+
+def frozen_error(records: Sequence[Recorded], release: str) -> OutOfOrder:
+    """The error for a release that later ones build on."""
+    return OutOfOrder(
+        f"release {release} is frozen: {records[-1].release} was published after it and builds on it; "
+        f"carry a correction into the next release"
+    )
 
 
 def repeats_latest(records: Sequence[Recorded], release: str, input_digest: str) -> bool:

@@ -6,6 +6,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import OutOfOrder, ReanonError, Refused
+from reanon_core.model.verdict import Verdict
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.freezing import require_unchanged
 from reanon_dagster.releasing.gate import accept, recover
@@ -137,6 +138,12 @@ def publish_ready(
         yield publish_release(
             series, release, today, seed=None if seed is None else seed + len(records), progress=progress
         )
+
+
+def latest_verdicts(series: "Series") -> list[Verdict]:
+    """The verdicts with which the latest release passed the gate."""
+    with opened(series.private_folder, read_only=True) as connection:
+        return reading.verdicts(connection, reading.releases(connection)[-1].position)
 
 
 def remember_refusal(series: "Series", release: str, error: ReanonError) -> None:

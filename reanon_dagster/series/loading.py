@@ -2,23 +2,38 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from reanon_core.model.errors import InvalidSchema, Problem, require
 from reanon_core.model.schema import Missing, QuasiIdentifier, Schema, Sensitive
 from reanon_dagster.series.columns import kept, label, quasi_identifier
 from reanon_dagster.series.config import Column, ColumnOrNothing, FileSource, SensitiveColumn, SeriesConfig
 from reanon_dagster.series.declared import Series
-from reanon_dagster.series.scalars import as_list
+from reanon_dagster.series.scalars import Part, Text, as_list, keyed_by
 from reanon_dagster.series.sentences import problems_of
 from reanon_dagster.series.yaml_text import read_yaml
 
 if TYPE_CHECKING:
     from reanon_dagster.series.scalars import Parameters
 
-__all__ = ["Series", "load_series"]
+__all__ = ["Series", "load_schema", "load_series"]
+
+P = TypeVar("P", bound=Part)
+
+_SERIES_ONLY = ("series", "source", "releases", "technique")
+"""A file with one of these keys is meant as a whole series file."""
+
+
+class SchemaConfig(Part):
+    """The columns of releases that others made: as much of a series file as an attack needs."""
+
+    id: Text = Field(default="id", description="The column of the people file that tells who a row is about.")
+    quasi_identifiers: dict[str, ColumnOrNothing] = Field(
+        min_length=1, description="The columns that others may know of a person, each with its settings."
+    )
+    sensitive: Annotated[SensitiveColumn, keyed_by("column")] = Field(description="The column to protect.")
 
 
 def load_series(path: Path, *, lazily: bool = False) -> Series:
@@ -28,18 +43,13 @@ def load_series(path: Path, *, lazily: bool = False) -> Series:
 
     Raises: InvalidSchema with every problem at once.
     """
-    file = path / "series.yaml" if path.is_dir() else path
+    file = _file(path)
     folder = file.resolve().parent
     raw = read_yaml(file)
     problems: list[Problem] = []
-    try:
-        config = SeriesConfig.model_validate(raw)
-        parts: dict[str, Any] = dict(config)
-    except ValidationError as error:
-        config = None
-        problems += problems_of(error)
-        parts = _right_parts(raw)
-    schema = _schema(raw, parts, folder, problems)
+    config, parts = _validated(SeriesConfig, raw, problems)
+    source = raw.get("source")
+    schema = _schema(raw, source.get("id") if isinstance(source, dict) else None, parts, folder, problems)
     problems += _folder_problems(parts, folder)
     if not lazily:
         _build_technique(parts, schema, problems)
@@ -49,10 +59,43 @@ def load_series(path: Path, *, lazily: bool = False) -> Series:
     return Series(folder, config, schema, config.releases.calendar())
 
 
-def _right_parts(raw: Mapping[str, Any]) -> dict[str, Any]:
+def load_schema(path: Path) -> tuple[str, Schema]:
+    """The id column and the schema that a file declares: a series file, or one that only names columns.
+
+    Raises: InvalidSchema with every problem at once.
+    """
+    file = _file(path)
+    raw = read_yaml(file)
+    if any(key in raw for key in _SERIES_ONLY):
+        series = load_series(file, lazily=True)
+        return series.config.source.id, series.schema
+    problems: list[Problem] = []
+    config, parts = _validated(SchemaConfig, raw, problems)
+    schema = _schema(raw, parts.get("id"), parts, file.resolve().parent, problems)
+    require(problems, InvalidSchema)
+    if config is None or schema is None:
+        raise AssertionError("a schema without problems has all its parts")
+    return config.id, schema
+
+
+def _file(path: Path) -> Path:
+    return path / "series.yaml" if path.is_dir() else path
+
+
+def _validated(model: type[P], raw: Mapping[str, Any], problems: list[Problem]) -> tuple[P | None, dict[str, Any]]:
+    """The whole file as its model, or None; and its parts, those of a wrong file as far as they are right."""
+    try:
+        config = model.model_validate(raw)
+    except ValidationError as error:
+        problems += problems_of(error, model)
+        return None, _right_parts(model, raw)
+    return config, dict(config)
+
+
+def _right_parts(model: type[Part], raw: Mapping[str, Any]) -> dict[str, Any]:
     """The parts of a wrong file that are right by themselves, so that their inner errors are found as well."""
     parts: dict[str, Any] = {}
-    for name, field in SeriesConfig.model_fields.items():
+    for name, field in model.model_fields.items():
         if name in raw:
             parts[name] = _right(Annotated[field.annotation, field], raw[name])
         elif not field.is_required():
@@ -70,13 +113,15 @@ def _right(kind: Any, value: object) -> Any:
         return None
 
 
-def _schema(raw: Mapping[str, Any], parts: Mapping[str, Any], folder: Path, problems: list[Problem]) -> Schema | None:
+def _schema(
+    raw: Mapping[str, Any], id_column: object, parts: Mapping[str, Any], folder: Path, problems: list[Problem]
+) -> Schema | None:
     """The schema, if every column is right and has one role."""
     declared: dict[str, Column | None] = parts.get("quasi_identifiers") or {}
     built = [kept(problems, quasi_identifier, name, column, folder) for name, column in declared.items() if column]
     right = [column for column in built if column is not None]
     sensitive: SensitiveColumn | None = parts.get("sensitive")
-    clashes = list(_role_problems(raw)) or list(_published_problems(right, parts))
+    clashes = list(_role_problems(raw, id_column)) or list(_published_problems(right, parts))
     problems.extend(clashes)
     values = kept(problems, _declared_values, sensitive) if sensitive else None
     if clashes or sensitive is None or values is None or len(right) < max(1, len(declared)):
@@ -96,12 +141,12 @@ def _declared_values(sensitive: SensitiveColumn) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _role_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
+def _role_problems(raw: Mapping[str, Any], id_column: object) -> Iterator[Problem]:
     """Columns with more than one role, as written: also in parts that are otherwise wrong."""
-    source, columns, sensitive = raw.get("source"), raw.get("quasi_identifiers"), raw.get("sensitive")
+    columns, sensitive = raw.get("quasi_identifiers"), raw.get("sensitive")
     other = as_list(raw.get("other"))
     roles = [
-        *([(source.get("id"), "id")] if isinstance(source, dict) else []),
+        (id_column, "id"),
         *([(name, "quasi-identifier") for name in columns] if isinstance(columns, dict) else []),
         (sensitive.get("column") if isinstance(sensitive, dict) else sensitive, "sensitive"),
         *([(name, "other") for name in other] if isinstance(other, list) else []),

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 _MODELS: dict[str, tuple[type[BaseModel], ...]] = {
-    "": (SeriesConfig,),
     "source": (FileSource, DuckdbSource),
     "releases": (RegularReleases, CronReleases, NamedReleases),
     "quasi_identifiers": (Column,),
@@ -49,22 +48,24 @@ _RULES = {
 }
 
 
-def problems_of(error: ValidationError) -> list[Problem]:
-    """Each of pydantic's findings as one sentence in plain words."""
+def problems_of(error: ValidationError, model: type[BaseModel] = SeriesConfig) -> list[Problem]:
+    """Each of pydantic's findings about a file of this model as one sentence in plain words."""
     details = error.errors(include_url=False)
     inner = {detail["loc"][:-1] for detail in details}
     # A list whose entries are wrong also counts as too short: the entries say it better.
-    return [_problem(detail) for detail in details if not (detail["type"] == "too_short" and detail["loc"] in inner)]
+    return [
+        _problem(detail, model) for detail in details if not (detail["type"] == "too_short" and detail["loc"] in inner)
+    ]
 
 
-def _problem(detail: "ErrorDetails") -> Problem:
+def _problem(detail: "ErrorDetails", model: type[BaseModel]) -> Problem:
     # Tags of unions are written in angle brackets, so that they can be told from keys.
     place = tuple(part for part in detail["loc"] if not str(part).startswith("<"))
     cause = (detail.get("ctx") or {}).get("error")
     if isinstance(cause, Told):
         return cause.problem
     if detail["type"] == "extra_forbidden":
-        return _unknown_key(place)
+        return _unknown_key(place, model)
     value = None if detail["type"] == "missing" else _shown(detail["input"])
     if detail["type"] == "value_error":
         return Problem(_named(place), str(cause), value)
@@ -81,13 +82,13 @@ def _rule(place: tuple[int | str, ...], kind: str, context: Mapping[str, Any], m
     return _RULES.get(kind) or f"be right: {message}"
 
 
-def _unknown_key(place: tuple[int | str, ...]) -> Problem:
+def _unknown_key(place: tuple[int | str, ...], model: type[BaseModel]) -> Problem:
     *above, key = place
     later = SeriesConfig.later.get(_named(place))
     if later:
         return Problem(_named(place), "be left out for now", help=later)
-    section = str(above[0]) if above else ""
-    known = sorted({name for model in _MODELS.get(section, ()) for name in model.model_fields})
+    models = _MODELS.get(str(above[0]), ()) if above else (model,)
+    known = sorted({name for one in models for name in one.model_fields})
     close = get_close_matches(str(key), known, n=1, cutoff=0.5)
     advice = f"did you mean {close[0]}?" if close else f"known here: {', '.join(known)}"
     return Problem(f"key {_named(place)}", "be one that reanon knows", help=advice)

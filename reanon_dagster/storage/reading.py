@@ -88,6 +88,12 @@ def trace(connection: "duckdb.DuckDBPyConnection", position: int) -> Trace:
     return Trace(found["person"], found["row"])
 
 
+def staged(connection: "duckdb.DuckDBPyConnection", release: str) -> bytes | None:
+    """The bytes of the release's candidate, if one is kept."""
+    found = connection.execute("SELECT data FROM private.candidates WHERE release = ?", [release]).fetchone()
+    return None if found is None else found[0]
+
+
 def entry(connection: "duckdb.DuckDBPyConnection", position: int, schema: Schema) -> Entry:
     """One release with the truth behind it."""
     attributes = range(len(schema.quasi_identifiers))

@@ -37,6 +37,14 @@ def refuse(connection: "duckdb.DuckDBPyConnection", release: str, reason: str, a
     connection.execute("INSERT INTO private.refusals VALUES (?, current_localtimestamp(), ?)", [release, reason])
 
 
+def stage(connection: "duckdb.DuckDBPyConnection", release: str, digest: str, data: bytes) -> None:
+    """Keep a candidate, in place of any other."""
+    connection.begin()
+    connection.execute("DELETE FROM private.candidates")
+    connection.execute("INSERT INTO private.candidates VALUES (?, ?, ?)", [release, digest, data])
+    connection.commit()
+
+
 def create(connection: "duckdb.DuckDBPyConnection", attributes: int) -> None:
     """Make the tables if the file has none."""
     if not reading.exists(connection):

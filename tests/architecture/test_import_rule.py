@@ -11,6 +11,10 @@ ROOT = Path(__file__).parents[2]
 
 # Higher may import lower; rooms on one line may not import each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
+    ("reanon_dagster.definitions",),
+    ("reanon_dagster.automation",),
+    ("reanon_dagster.assets",),
+    ("reanon_dagster.asset_checks", "reanon_dagster.partitions"),
     ("reanon_dagster.cli",),
     ("reanon_dagster.commands",),
     ("reanon_dagster.releasing",),
@@ -122,6 +126,13 @@ def test_the_judge_shares_no_code_with_the_judged(module: str) -> None:
 def test_an_adversary_never_sees_the_private_half_of_the_model(module: str) -> None:
     seen = imports(MODULES[module]) & PRIVATE
     assert not seen, f"{module} imports {sorted(seen)}"
+
+
+@pytest.mark.parametrize(
+    "module", [name for name in MODULES if depth(str(room(name))) > depth("reanon_dagster.partitions")]
+)
+def test_nothing_below_the_assets_imports_dagster(module: str) -> None:
+    assert not {name for name in imports(MODULES[module]) if name.split(".")[0] == "dagster"}
 
 
 def loaded_by(statement: str) -> set[str]:

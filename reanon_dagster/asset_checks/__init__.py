@@ -1,0 +1,1 @@
+"""Verdicts as Dagster asset checks: the only translation."""

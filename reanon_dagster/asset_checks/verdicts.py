@@ -1,0 +1,47 @@
+"""Verdict to AssetCheckResult, and the specs that announce them."""
+
+import warnings
+from collections.abc import Iterable, Sequence
+
+import dagster as dg
+
+from reanon_core.model.verdict import Verdict
+from reanon_core.protocols import Check
+
+
+def check_name(name: str) -> str:
+    """A check's name as Dagster allows it."""
+    return name.replace("-", "_")
+
+
+def spec(
+    name: str, asset: dg.AssetKey, description: str, partitions: dg.PartitionsDefinition[str]
+) -> dg.AssetCheckSpec:
+    """A check that has an answer for each partition."""
+    with warnings.catch_warnings():  # partitions of checks are a preview in this version of Dagster: seen to work
+        warnings.simplefilter("ignore", dg.PreviewWarning)
+        return dg.AssetCheckSpec(check_name(name), asset=asset, description=description, partitions_def=partitions)
+
+
+def specs(
+    checks: Sequence[Check], asset: dg.AssetKey, partitions: dg.PartitionsDefinition[str]
+) -> list[dg.AssetCheckSpec]:
+    """One spec for each check of a candidate."""
+    return [
+        spec(check.name, asset, (type(check).__doc__ or "").split("\n", maxsplit=1)[0], partitions) for check in checks
+    ]
+
+
+def results(verdicts: Iterable[Verdict], asset: dg.AssetKey) -> list[dg.AssetCheckResult]:
+    """What Dagster records: the rule, the answer, and aggregates."""
+    return [
+        dg.AssetCheckResult(
+            check_name=check_name(verdict.check),
+            asset_key=asset,
+            passed=verdict.holds,
+            severity=dg.AssetCheckSeverity.ERROR if verdict.required else dg.AssetCheckSeverity.WARN,
+            description=verdict.sentence,
+            metadata={"violations": verdict.violations, **verdict.observed},
+        )
+        for verdict in verdicts
+    ]

@@ -1,0 +1,37 @@
+"""The evidence: what an adversary gets from the releases so far, and what they are still good for."""
+
+import resource
+import time
+from collections.abc import Iterator
+
+import dagster as dg
+
+from reanon_dagster.assets.naming import Naming, refusals_as_failures
+from reanon_dagster.assets.plotting import history_plot
+from reanon_dagster.releasing.evidence import evidence_of
+
+DESCRIPTION = """
+Something to look at: all releases so far are attacked together, with the strongest knowledge that the technique allows
+for, and the usefulness of this release is measured. Numbers only; nobody is named.
+"""
+
+
+def build_evidence(naming: Naming) -> dg.AssetsDefinition:
+    """The asset that attacks and measures what is out."""
+    series = naming.series
+
+    @naming.asset("evidence", DESCRIPTION, deps=[naming.key("published")])
+    def evidence(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
+        release, began = naming.release(context), time.perf_counter()
+        with refusals_as_failures():
+            found = evidence_of(series, release, progress=context.log.info)
+        yield dg.MaterializeResult(
+            metadata={
+                **found.numbers,
+                "history": dg.MetadataValue.md(history_plot(found.history)),
+                "seconds": round(time.perf_counter() - began, 3),
+                "peak memory, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+            }
+        )
+
+    return evidence

@@ -1,0 +1,55 @@
+"""The snapshot: the table at one time, read and judged before anything is computed from it."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from reanon_core.model.errors import InvalidSnapshot
+from reanon_dagster.asset_checks.verdicts import spec
+from reanon_dagster.assets.naming import Naming, refusals_as_failures
+from reanon_dagster.releasing.arriving import drift_of, read_open
+from reanon_dagster.sources.reading import Read
+
+DESCRIPTION = """
+The table of people at one time, as the source has it: **private**. This step reads it and checks that it can be used:
+ids are there and unique, no sensitive value is missing, types and domains are as the series file says. Nothing of it is
+stored here. Once the release is published its snapshot is frozen: the same one again is fine, another one is refused.
+"""
+
+
+def build_snapshot(naming: Naming) -> dg.AssetsDefinition:
+    """The asset that validates a snapshot."""
+    series, key = naming.series, naming.key("snapshot")
+    specs = [
+        spec("valid", key, "The snapshot can be used.", naming.partitions),
+        spec("drift", key, "The number of people is close to that of the release before.", naming.partitions),
+    ]
+
+    @naming.asset("snapshot", DESCRIPTION, check_specs=specs)
+    def snapshot(context: dg.AssetExecutionContext) -> Iterator[dg.AssetCheckResult | dg.MaterializeResult[None]]:
+        release = naming.release(context)
+        with refusals_as_failures():
+            try:
+                read, before = read_open(series, release)
+            except InvalidSnapshot as error:
+                yield dg.AssetCheckResult(check_name="valid", passed=False, description=error.redacted())
+                raise
+        yield dg.AssetCheckResult(check_name="valid", passed=True, metadata={"people": read.rows})
+        yield _drift(read, before)
+        yield dg.MaterializeResult(
+            metadata={"people": read.rows, "release": release, "input digest": read.input_digest},
+            data_version=dg.DataVersion(read.input_digest[:16]),
+        )
+
+    return snapshot
+
+
+def _drift(read: Read, before: int | None) -> dg.AssetCheckResult:
+    drift = drift_of(read.rows, before)
+    return dg.AssetCheckResult(
+        check_name="drift",
+        passed=drift.small,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=drift.sentence,
+        metadata={"people": read.rows, "share changed": drift.share},
+    )

@@ -1,0 +1,94 @@
+"""Jobs, schedules and sensors of a series: all ask the ledger which release is next."""
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+from reanon_core.model.errors import ReanonError
+from reanon_dagster.assets.naming import Naming
+from reanon_dagster.partitions import CRON
+from reanon_dagster.releasing.ordering import expected, ready
+from reanon_dagster.releasing.publish import sound
+from reanon_dagster.series.calendar import CronCalendar, RegularCalendar
+from reanon_dagster.sources.locating import source_path
+
+if TYPE_CHECKING:
+    from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition as Job
+
+ASSETS = ("snapshot", "candidate", "published", "evidence")
+EVERY = 60
+"""Seconds between two looks of the sensor."""
+
+
+def release_job(naming: Naming) -> "Job":
+    """The job that makes one release from snapshot to evidence."""
+    return dg.define_asset_job(
+        f"{naming.name}_release",
+        selection=[naming.key(asset) for asset in ASSETS],
+        description=f"One release of {naming.series.title}: snapshot, candidate, published, evidence.",
+        tags={"reanon/series": naming.name},
+    )
+
+
+def next_request(naming: Naming) -> dg.RunRequest | dg.SkipReason:
+    """A request for the next release, if it is due and its snapshot is there; otherwise the reason why not.
+
+    The run key holds what the snapshot looks like from outside: one request for each release and each version of its
+    snapshot, so that a corrected one is tried again and nothing is tried twice.
+    """
+    series = naming.series
+    try:
+        records = sound(series).records
+        release = ready(series, records, date.today())  # noqa: DTZ011  a release is due by the steward's own calendar
+    except ReanonError as error:
+        return dg.SkipReason(error.redacted())
+    if release is None:
+        waiting = expected(series, records)
+        return dg.SkipReason(
+            f"{waiting} is not due or has no snapshot yet" if waiting else "every release is published"
+        )
+    seen = source_path(series, release).stat()
+    return dg.RunRequest(
+        run_key=f"{naming.name}:{release}:{seen.st_mtime_ns}:{seen.st_size}",
+        partition_key=series.calendar.partition_key(release),
+    )
+
+
+def landing_sensor(naming: Naming, job: "Job") -> dg.SensorDefinition:
+    """Requests the next release when its snapshot has landed. Off until it is switched on."""
+
+    @dg.sensor(
+        name=f"{naming.name}_snapshot_landed",
+        job=job,
+        minimum_interval_seconds=EVERY,
+        default_status=dg.DefaultSensorStatus.STOPPED,
+        description="When the snapshot of the next release has landed, make that release.",
+    )
+    def snapshot_landed() -> dg.RunRequest | dg.SkipReason:
+        return next_request(naming)
+
+    return snapshot_landed
+
+
+def cadence_schedule(naming: Naming, job: "Job") -> dg.ScheduleDefinition | None:
+    """Requests the next release six hours after its period has ended. Off until it is switched on."""
+    calendar = naming.series.calendar
+    if isinstance(calendar, RegularCalendar):
+        cron = CRON[calendar.cadence.name].replace("0 0", "0 6", 1)
+    elif isinstance(calendar, CronCalendar):
+        cron = calendar.expression
+    else:
+        return None  # names have no clock: the sensor is their trigger
+
+    @dg.schedule(
+        name=f"{naming.name}_cadence",
+        job=job,
+        cron_schedule=cron,
+        default_status=dg.DefaultScheduleStatus.STOPPED,
+        description="At the end of each period, make its release if the snapshot is there.",
+    )
+    def cadence() -> dg.RunRequest | dg.SkipReason:
+        return next_request(naming)
+
+    return cadence

@@ -1,0 +1,61 @@
+"""The releases of a series as Dagster partitions: windows of time where there are dates, a list of names otherwise."""
+
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+
+import dagster as dg
+
+from reanon_dagster.series.calendar import Calendar, CronCalendar, NamedCalendar, RegularCalendar
+
+KEY_FORMAT = "%Y-%m-%d"
+CRON = {
+    "daily": "0 0 * * *",
+    "weekly": "0 0 * * 1",
+    "monthly": "0 0 1 * *",
+    "quarterly": "0 0 1 1,4,7,10 *",
+    "yearly": "0 0 1 1 *",
+}
+
+
+def partitions_of(calendar: Calendar) -> dg.PartitionsDefinition[str]:
+    """One partition for each release; its key is what the calendar's `partition_key` says."""
+    if isinstance(calendar, RegularCalendar):
+        return dg.TimeWindowPartitionsDefinition(
+            start=calendar.partition_key(calendar.first), fmt=KEY_FORMAT, cron_schedule=CRON[calendar.cadence.name]
+        )
+    if isinstance(calendar, CronCalendar):  # a tick is due on its own day, when its window has only begun
+        return dg.TimeWindowPartitionsDefinition(
+            start=calendar.first, fmt=KEY_FORMAT, cron_schedule=calendar.expression, end_offset=1
+        )
+    if not isinstance(calendar, NamedCalendar):
+        raise TypeError(f"no partitions for a {type(calendar).__name__}")
+    days = _days(calendar.names)
+    return dg.StaticPartitionsDefinition(list(calendar.names)) if days is None else _chosen_days(days)
+
+
+def follows_itself(partitions: dg.PartitionsDefinition[str]) -> bool:
+    """Whether Dagster can express that a partition depends on the one before: only with windows of time."""
+    return isinstance(partitions, dg.TimeWindowPartitionsDefinition)
+
+
+def _days(names: Sequence[str]) -> list[date] | None:
+    """The names as ascending days, if all of them are."""
+    try:
+        days = [date.fromisoformat(name) for name in names]
+    except ValueError:
+        return None
+    return days if days == sorted(days) and [day.isoformat() for day in days] == list(names) else None
+
+
+def _chosen_days(days: Sequence[date]) -> dg.TimeWindowPartitionsDefinition:
+    """Daily windows without the days between the releases, so that one back is the true previous release."""
+    chosen = set(days)
+    span = [days[0] + timedelta(days=ahead) for ahead in range((days[-1] - days[0]).days)]
+    return dg.TimeWindowPartitionsDefinition(
+        start=days[0].isoformat(),
+        end=(days[-1] + timedelta(days=1)).isoformat(),
+        fmt=KEY_FORMAT,
+        cron_schedule=CRON["daily"],
+        exclusions=[datetime(day.year, day.month, day.day) for day in span if day not in chosen],  # noqa: DTZ001
+        end_offset=1,
+    )

@@ -1,0 +1,66 @@
+"""What can be shown of the releases so far: attacks and metrics, as numbers."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reanon_core.catalog import all_metrics, build_attack
+from reanon_core.model.errors import OutOfOrder
+from reanon_core.model.ledger import Ledger
+from reanon_dagster.releasing.preparing import Progress, silent
+from reanon_dagster.storage import reading
+from reanon_dagster.storage.connection import opened
+
+if TYPE_CHECKING:
+    from reanon_dagster.series.declared import Series
+
+ATTACKS_AT_SCALE = ("intersection",)
+"""The attacks that run on any size; the others are for `reanon audit`."""
+
+
+@dataclass(frozen=True)
+class ReleaseNumbers:
+    """The size of one release, for a plot of the history."""
+
+    release: str
+    rows: int
+    groups: int
+    counterfeits: int
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Numbers about the latest release, and the sizes of all."""
+
+    numbers: dict[str, float]
+    history: tuple[ReleaseNumbers, ...]
+
+
+def evidence_of(series: "Series", release: str, *, progress: Progress = silent) -> Evidence:
+    """Attack all releases up to this one, and measure it.
+
+    Raises: OutOfOrder if it is not published.
+    """
+    with opened(series.private_folder, read_only=True) as connection:
+        records = reading.releases(connection) if reading.exists(connection) else []
+        place = next((record.position for record in records if record.release == release), None)
+        if place is None:
+            raise OutOfOrder(f"release {release} is not published: there is nothing to attack yet")
+        schema = series.schema.with_sensitive_values(reading.standing(connection).values)
+        upto = records[: place + 1]
+        ledger = Ledger(tuple(reading.entry(connection, record.position, schema) for record in upto))
+    numbers: dict[str, float] = {}
+    for name in ATTACKS_AT_SCALE:
+        progress(f"attacking: {name}")
+        found = build_attack(name).run(ledger.history(), ledger.knowledge())
+        numbers |= {f"exposed by {name}": found.exposed, f"attacked by {name}": found.of}
+    rng = np.random.default_rng()
+    for metric in all_metrics():
+        progress(f"measuring: {metric.name}")
+        numbers[metric.name] = metric.measure(ledger.entries[-1], rng)
+    history = tuple(
+        ReleaseNumbers(record.release, entry.release.size, entry.release.boxes.count, entry.auxiliary.total)
+        for record, entry in zip(upto, ledger.entries, strict=True)
+    )
+    return Evidence(numbers, history)

@@ -1,0 +1,107 @@
+"""A candidate at rest in the private store, between the step that judged it and the step that publishes it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from reanon_core.model.errors import OutOfOrder
+from reanon_core.model.ledger import Entry
+from reanon_core.model.packing import Packable, pack, unpack
+from reanon_core.model.release import Auxiliary, Boxes, Release
+from reanon_core.model.schema import Schema
+from reanon_core.model.snapshot import Snapshot
+from reanon_core.model.trace import Trace
+from reanon_core.model.verdict import Verdict
+from reanon_dagster.releasing.candidate import Candidate, arrays
+from reanon_dagster.releasing.gate import accept
+from reanon_dagster.releasing.preparing import checks_of, judge
+from reanon_dagster.releasing.publish import sound
+from reanon_dagster.storage import reading, writing
+from reanon_dagster.storage.connection import opened
+
+if TYPE_CHECKING:
+    from reanon_dagster.series.declared import Series
+    from reanon_dagster.storage.records import Recorded
+
+PLAIN = ("release", "position", "input_digest", "key_check", "judged", "seconds")
+
+
+def stage(series: "Series", candidate: Candidate) -> None:
+    """Keep the candidate until it is published or replaced; there is one at a time."""
+    with opened(series.private_folder, read_only=False) as connection:
+        writing.create(connection, len(series.schema.quasi_identifiers))
+        writing.stage(connection, candidate.release, candidate.judged, packed(candidate))
+
+
+def publish_staged(series: "Series", release: str) -> "Recorded | None":
+    """Judge the staged candidate once more against the ledger, and let it through the gate.
+
+    Gives None if the release is the latest one already, so that there is nothing to do.
+
+    Raises: OutOfOrder if no candidate of this release is staged, or it is not its turn; Refused.
+    """
+    view = sound(series)
+    if view.records and view.records[-1].release == release:
+        return None
+    with opened(series.private_folder, read_only=False) as connection:
+        writing.create(connection, len(series.schema.quasi_identifiers))
+        data = reading.staged(connection, release)
+    if data is None:
+        done = any(record.release == release for record in view.records)
+        raise OutOfOrder(
+            f"release {release} is frozen: later releases exist"
+            if done
+            else f"release {release} has no candidate: materialize its candidate first"
+        )
+    candidate = restored(data, series.schema)
+    verdicts, memories = judge(checks_of(series), candidate.entry, view.standing.memories)
+    return accept(series, replace(candidate, verdicts=verdicts, memories=memories))
+
+
+def packed(candidate: Candidate) -> bytes:
+    """The candidate as bytes."""
+    entry = candidate.entry
+    head = {name: getattr(candidate, name) for name in PLAIN} | {
+        "verdicts": [asdict(verdict) for verdict in candidate.verdicts],
+        "withheld": dict(candidate.withheld),
+        "values": list(entry.snapshot.schema.sensitive.values),
+    }
+    fields: dict[str, Packable] = {"head": json.dumps(head)}
+    fields |= {f"entry/{name}": value for name, value in arrays(entry).items()}
+    fields |= {f"state/{name}": value for name, value in candidate.state.items()}
+    for judge_name, memory in candidate.memories.items():
+        fields |= {f"memory/{judge_name}/{name}": value for name, value in memory.items()}
+    return pack(fields)
+
+
+def restored(data: bytes, schema: Schema) -> Candidate:
+    """The candidate that was packed."""
+    fields = unpack(data)
+    head = json.loads(cast("str", fields["head"]))
+    memories: dict[str, dict[str, Packable]] = {}
+    for name, value in fields.items():
+        if name.startswith("memory/"):
+            _, judge_name, part = name.split("/", 2)
+            memories.setdefault(judge_name, {})[part] = value
+    return Candidate(
+        **{name: head[name] for name in PLAIN},
+        entry=_entry(_part(fields, "entry/"), schema.with_sensitive_values(tuple(head["values"]))),
+        state=_part(fields, "state/"),
+        memories=memories,
+        verdicts=tuple(Verdict(**verdict) for verdict in head["verdicts"]),
+        withheld=head["withheld"],
+    )
+
+
+def _part(fields: Mapping[str, Packable], prefix: str) -> dict[str, Any]:
+    return {name.removeprefix(prefix): value for name, value in fields.items() if name.startswith(prefix)}
+
+
+def _entry(part: Mapping[str, Any], schema: Schema) -> Entry:
+    return Entry(
+        Snapshot(schema, part["persons"], part["qi"], part["sensitive"]),
+        Release(part["group"], part["published"], Boxes(part["low"], part["high"], part["missing"])),
+        Auxiliary(part["fake_group"], part["fake_count"]),
+        Trace(part["traced"], part["rows"]),
+    )

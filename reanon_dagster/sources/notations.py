@@ -1,0 +1,201 @@
+"""Generalized values as others write them: a value, an interval, masked digits, a node's label, or * for anything.
+
+Ends are exact positions on the column's grid, so that an interval whose ends lie between two values, such as R's
+(19.9, 30.5], covers exactly the values inside it.
+"""
+
+import re
+import unicodedata
+from calendar import monthrange
+from collections.abc import Iterator
+from datetime import date
+from fractions import Fraction
+from math import ceil, floor
+from typing import NamedTuple
+
+from reanon_core.model.coding import LEAST_CODE, MOST_CODE, plain
+from reanon_core.model.schema import Kind, Missing, QuasiIdentifier
+
+_NUMBER = re.compile(r"[+-]?(\d{1,40}\.?\d{0,40}|\.\d{1,40})([eE][+-]?\d{1,2})?", re.ASCII)
+_INFINITY = re.compile(r"[+-]?(inf|infinity|∞)", re.IGNORECASE)
+_MASKED = re.compile(r"(\d{1,20})(\*{1,20})", re.ASCII)
+_DATE = re.compile(r"(\d{4})(-(\d\d)(-(\d\d)([T ]00:00(:00(\.0+)?)?)?)?)?", re.ASCII)
+_BRACKETS = re.compile(r"([\[(\]])(.+)([\])\[])", re.DOTALL)
+_COMPARED = re.compile(r"(<=|>=|<|>|≤|≥)(.+)", re.DOTALL)
+_SUPPRESSED = "NA"
+"""What R writes where sdcMicro has suppressed a value."""
+_BETWEEN = ("..", "-", "–", " to ")
+_BETWEEN_IN_BRACKETS = (",", ";", *_BETWEEN)
+_EPOCH = date(1970, 1, 1).toordinal()
+
+Ends = tuple[Fraction, Fraction]
+"""The first and the last position that a plain value, a month or a node stands for; one position mostly."""
+
+
+class Unreadable(ValueError):
+    """A text that covers no codes. Its message is the rule that the text breaks."""
+
+
+class Cover(NamedTuple):
+    """What a generalized value covers."""
+
+    low: int
+    high: int
+    missing: int
+    """1 where it also covers people whose value is missing, else 0."""
+
+
+def cover(column: QuasiIdentifier, text: str) -> Cover:
+    """What one text in a column of generalized values covers.
+
+    Raises: Unreadable.
+    """
+    text = _clean(text)
+    if _is_anything(column, text):
+        return _anything(column)
+    ends = _ends(column, text)
+    low, high = _on_grid(column, ends) if ends is not None else _interval(column, text)
+    if low > high:
+        raise Unreadable("hold at least one value of its column")
+    return Cover(low, high, 0)
+
+
+def end(column: QuasiIdentifier, text: str) -> Cover:
+    """What one text covers where the ends of an interval have a column each: its low or its high is the end.
+
+    Raises: Unreadable.
+    """
+    text = _clean(text)
+    if _is_anything(column, text):
+        return _anything(column)
+    ends = _ends(column, text)
+    if ends is None:
+        raise Unreadable(_one_value(column))
+    return Cover(_clamped(ceil(ends[0])), _clamped(floor(ends[1])), 0)
+
+
+def _clean(text: str) -> str:
+    return unicodedata.normalize("NFC", text).strip()
+
+
+def _is_anything(column: QuasiIdentifier, text: str) -> bool:
+    """Whether a text says nothing: it is empty, stars alone, or NA where that is no label."""
+    return not text.strip("*") or (text == _SUPPRESSED and _ends(column, text) is None)
+
+
+def _anything(column: QuasiIdentifier) -> Cover:
+    return Cover(*_whole(column), int(column.missing is Missing.SEPARATE))
+
+
+def _whole(column: QuasiIdentifier) -> tuple[int, int]:
+    """Everything that can occur; where no domain is declared, everything that has a code."""
+    return column.bounds or (LEAST_CODE, MOST_CODE)
+
+
+def _clamped(code: int) -> int:
+    return max(LEAST_CODE, min(MOST_CODE, code))
+
+
+def _on_grid(column: QuasiIdentifier, ends: Ends) -> tuple[int, int]:
+    """The codes of a plain value, which must be one of the column's own values."""
+    low, high = ends
+    if not LEAST_CODE <= low <= high <= MOST_CODE:
+        raise Unreadable("be small enough to have a code")
+    if low.denominator != 1 or high.denominator != 1:
+        raise Unreadable(f"be a multiple of its granularity {plain(column.granularity)}, or an interval")
+    return int(low), int(high)
+
+
+def _interval(column: QuasiIdentifier, text: str) -> tuple[int, int]:
+    """The codes strictly inside the ends, and those at the ends that belong to it."""
+    if compared := _COMPARED.fullmatch(text):
+        ends = _ends(column, compared[2].strip())
+        if ends is not None:
+            return _beyond(column, compared[1], ends)
+    brackets = _BRACKETS.fullmatch(text)
+    inner, between = (brackets[2], _BETWEEN_IN_BRACKETS) if brackets else (text, _BETWEEN)
+    for left, right in _splits(inner, between):
+        first, last = _ends(column, left), _ends(column, right)
+        if first is not None and last is not None:
+            without_first, without_last = (brackets[1] in "(]", brackets[3] in ")[") if brackets else (False, False)
+            low = floor(first[1]) + 1 if without_first else ceil(first[0])
+            high = ceil(last[0]) - 1 if without_last else floor(last[1])
+            return _clamped(low), _clamped(high)
+    raise Unreadable(_any_notation(column))
+
+
+def _beyond(column: QuasiIdentifier, sign: str, ends: Ends) -> tuple[int, int]:
+    """Everything on one side of a value, up to the end of the domain."""
+    low, high = _whole(column)
+    if sign in {"<", "<=", "≤"}:
+        return low, _clamped(ceil(ends[0]) - 1 if sign == "<" else floor(ends[1]))
+    return _clamped(floor(ends[1]) + 1 if sign == ">" else ceil(ends[0])), high
+
+
+def _splits(text: str, between: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Every way to cut a text in two: a dash may also be a minus, or belong to a date or a label."""
+    for separator in between:
+        for found in re.finditer(re.escape(separator), text):
+            yield text[: found.start()].strip(), text[found.end() :].strip()
+
+
+def _ends(column: QuasiIdentifier, text: str) -> Ends | None:
+    """What a text without any sign of an interval stands for; None if it is no such text."""
+    if column.kind is Kind.CATEGORICAL:
+        return _label_ends(column, text)
+    return _date_ends(text) if column.kind is Kind.DATE else _number_ends(column, text)
+
+
+def _label_ends(column: QuasiIdentifier, text: str) -> Ends | None:
+    """The leaves below the node of that name; where a leaf and a node above it share a name, all below the node."""
+    paths = column.taxonomy.paths if column.taxonomy else ()
+    below = [code for code, path in enumerate(paths) if text in path]
+    return (Fraction(below[0]), Fraction(below[-1])) if below else None
+
+
+def _number_ends(column: QuasiIdentifier, text: str) -> Ends | None:
+    step = Fraction(column.granularity)
+    if _NUMBER.fullmatch(text):
+        position = Fraction(text) / step
+        return position, position
+    if _INFINITY.fullmatch(text):
+        position = Fraction(LEAST_CODE - 1 if text.startswith("-") else MOST_CODE + 1)
+        return position, position
+    if masked := _MASKED.fullmatch(text):
+        width = 10 ** len(masked[2])
+        first = int(masked[1]) * width
+        return first / step, (first + width) / step - 1
+    return None
+
+
+def _date_ends(text: str) -> Ends | None:
+    """A day; or a month or a year, from its first day to its last."""
+    found = _DATE.fullmatch(text)
+    if found is None:
+        return None
+    year, month, day = (int(part) if part else None for part in (found[1], found[3], found[5]))
+    try:
+        first = date(year or 0, month or 1, day or 1)
+        last_month = month or 12
+        last = date(year or 0, last_month, day or monthrange(year or 0, last_month)[1])
+    except ValueError:
+        return None
+    return Fraction(first.toordinal() - _EPOCH), Fraction(last.toordinal() - _EPOCH)
+
+
+def _one_value(column: QuasiIdentifier) -> str:
+    return {
+        Kind.NUMERIC: "be a number",
+        Kind.DATE: "be a date such as 2024-03-01",
+        Kind.CATEGORICAL: "be a label of its taxonomy" if column.hierarchical else "be one of the values of its order",
+    }[column.kind]
+
+
+def _any_notation(column: QuasiIdentifier) -> str:
+    """The rule for a column of generalized values, with examples of its kind."""
+    shown = {
+        Kind.NUMERIC: "20-29, [20, 29], [20, 30) or >=20",
+        Kind.DATE: "2024-03, [2024-03-01, 2024-03-31] or [2024-03-01, 2024-04-01)",
+        Kind.CATEGORICAL: "[first, last]",
+    }[column.kind]
+    return f"{_one_value(column)}, an interval such as {shown}, or * for any value"

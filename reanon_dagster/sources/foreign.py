@@ -147,12 +147,14 @@ def _grouped(covers: Int32, labels: "pa.DictionaryArray | None", given: Given) -
 
     Raises: InvalidSnapshot if a labelled group has more than one box.
     """
-    same = _alike(covers.reshape(-1, covers.shape[2]))
+    same = _alike(np.concatenate(list(covers)))
     group = same if labels is None else labels.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     _, first = np.unique(group, return_index=True)
     torn = same != same[first][group]
     if labels is not None and torn.any():
-        shown = examples([labels.dictionary[int(number)].as_py() for number in np.unique(group[torn])], int(torn.sum()))
+        shown = examples(
+            [repr(labels.dictionary[int(number)].as_py()) for number in np.unique(group[torn])], int(torn.sum())
+        )
         rule = "stand for rows with the same generalized values"
         raise InvalidSnapshot(given.told([Problem(GROUP, rule, shown, f"without {GROUP}, rows are grouped by them")]))
     low, high, missing = covers[:, :, first].swapaxes(0, 1)

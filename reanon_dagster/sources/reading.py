@@ -63,16 +63,16 @@ def read_snapshot(series: Series, release: str, key: bytes, known_values: tuple[
     return Read(snapshot, digest, len(who.persons))
 
 
-def read_ids(series: Series, release: str, key: bytes) -> "tuple[pa.StringArray, Int64]":
-    """The ids of a snapshot in the source's order, and their pseudonyms; for `reanon trace` alone.
+def read_ids(series: Series, release: str, key: bytes) -> "tuple[pa.Array, Int64]":
+    """The ids of a snapshot as and where they stand in the source, and their pseudonyms; for `reanon trace` alone.
 
     Raises: SnapshotMissing; InvalidSnapshot.
     """
     id_name = series.config.source.id
     table = read_table(series, release, (id_name,))
     require(table.problems, InvalidSnapshot)
-    who = people(id_name, table.data[id_name], key)
-    return who.texts, who.persons
+    ids = table.data[id_name].combine_chunks()
+    return ids, people(id_name, table.data[id_name], key).persons
 
 
 def _from(table: Table, name: str, problems: list[Problem], made: "Callable[[pa.ChunkedArray], T]") -> T | None:

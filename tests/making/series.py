@@ -43,7 +43,7 @@ def write_series(folder: Path, *, text: str = SERIES, snapshots: dict[str, pd.Da
 
 def lively(releases: int = 5, size: int = 240, seed: int = 0) -> dict[str, pd.DataFrame]:
     """Snapshots with inserts, deletes and returns: everybody who left comes back in the last release."""
-    everyone = people(size * 2, seed)
+    everyone = people(size * max(2, 1 + releases // 6 + 1), seed)
     rng = np.random.default_rng(seed)
     here = set(range(size))
     known, fresh, listed = set(here), size, {}

@@ -5,12 +5,14 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from reanon_core.algorithms.m_invariance.publisher import MInvariance
+from reanon_core.algorithms.mondrian.publisher import Mondrian
 from reanon_core.attacks.exact_risk import ExactRisk
 from reanon_core.attacks.intersection import IntersectionAttack
 from reanon_core.checks.k_anonymity import KAnonymity
 from reanon_core.checks.l_diversity import LDiversity
 from reanon_core.checks.m_invariance import MInvariance as MInvarianceCheck
 from reanon_core.checks.m_uniqueness import MUniqueness
+from reanon_core.checks.t_closeness import TCloseness
 from reanon_core.checks.well_formedness import WellFormedness
 from reanon_core.metrics.counterfeits import CounterfeitCount
 from reanon_core.metrics.discernibility import Discernibility
@@ -20,8 +22,9 @@ from reanon_core.metrics.query_error import CountingQueryError
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.protocols import Attack, Check, Metric, Publisher
 
-PUBLISHERS: dict[str, type[MInvariance]] = {
+PUBLISHERS: dict[str, type[MInvariance | Mondrian]] = {
     "m-invariance": MInvariance,
+    "mondrian": Mondrian,
 }
 
 WEAKEST: dict[str, dict[str, object]] = {
@@ -29,13 +32,16 @@ WEAKEST: dict[str, dict[str, object]] = {
     "k-anonymity": {"k": 2},
     "l-diversity": {"ell": 2},
     "m-uniqueness": {"m": 2},
+    "mondrian": {"k": 2, "ell": 2},
+    "t-closeness": {"t": 0.9},
 }
 """The weakest parameters of what has parameters without a default."""
 
-CHECKS: dict[str, type[WellFormedness | KAnonymity | LDiversity | MUniqueness | MInvarianceCheck]] = {
+CHECKS: dict[str, type[WellFormedness | KAnonymity | LDiversity | TCloseness | MUniqueness | MInvarianceCheck]] = {
     "well-formedness": WellFormedness,
     "k-anonymity": KAnonymity,
     "l-diversity": LDiversity,
+    "t-closeness": TCloseness,
     "m-uniqueness": MUniqueness,
     "m-invariance": MInvarianceCheck,
 }
@@ -107,7 +113,17 @@ def _own_checks_of_m_invariance(publisher: MInvariance) -> tuple[Check, ...]:
     )
 
 
-OWN_CHECKS: dict[str, Callable[[Any], tuple[Check, ...]]] = {"m-invariance": _own_checks_of_m_invariance}
+def _own_checks_of_mondrian(publisher: Mondrian) -> tuple[Check, ...]:
+    checks: tuple[Check, ...] = (WellFormedness(), KAnonymity(k=publisher.k))
+    if publisher.ell > 1:
+        checks += (LDiversity(ell=publisher.ell, form=publisher.diversity),)
+    return checks if publisher.t is None else (*checks, TCloseness(t=publisher.t))
+
+
+OWN_CHECKS: dict[str, Callable[[Any], tuple[Check, ...]]] = {
+    "m-invariance": _own_checks_of_m_invariance,
+    "mondrian": _own_checks_of_mondrian,
+}
 
 
 def all_metrics() -> tuple[Metric, ...]:

@@ -42,6 +42,8 @@ class Publisher(Protocol[S, P]):
     name: ClassVar[str]
     changeable: ClassVar[frozenset[str]]
     """The parameters that may change after the first release."""
+    caution: ClassVar[str]
+    """What a steward must know before relying on the technique; empty if it keeps what a series promises."""
 
     def accepts(self, schema: Schema) -> None:
         """Raise InvalidSchema if the technique cannot publish such a table."""

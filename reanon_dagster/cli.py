@@ -50,6 +50,9 @@ def parser() -> argparse.ArgumentParser:
     _series(publish)
     publish.add_argument("--release", metavar="R", help="this release, which must be the next one")
     _seed(publish)
+    publish.add_argument(
+        "--data-docs", action="store_true", help="also write what was judged as pages, with Great Expectations: private"
+    )
 
     backfill = _command(commands, "backfill", "publish all due releases whose snapshots are there, in order")
     _series(backfill)

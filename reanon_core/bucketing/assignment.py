@@ -114,7 +114,7 @@ def _fill_step(
     """The bucket to fill and by how many layers, or -1 if none can take a layer.
 
     Of the buckets that can, the one that holds the scarcest new value, then the deepest; with `deep`, the one with
-    the most layers over the square of its scarcest new value's count. Then the one that takes the most layers.
+    the greatest depth squared over the cube of its scarcest new value's count. Then the one that takes the most layers.
     Inequalities 5-7 hold with the greatest count inside the signature for n_1 and the greatest outside for n_(beta+1).
     """
     rows = int(pool.sum())
@@ -143,8 +143,9 @@ def _fill_step(
             layers = min(layers, (rows - m * most) // (size - m))
         if layers < 1:
             continue
-        first = float(depth[bucket]) / (float(least) * float(least)) if deep else -float(least)
-        then = 0.0 if deep else float(depth[bucket])
+        height, scarce = float(depth[bucket]), float(least)
+        first = height * height / (scarce * scarce * scarce) if deep else -scarce
+        then = 0.0 if deep else height
         if best < 0 or (first, then, layers) > (best_first, best_then, best_layers):
             best, best_layers, best_first, best_then = bucket, layers, first, then
     return best, best_layers

@@ -1,7 +1,7 @@
 """Ranks of several attributes packed into 64-bit words, so that one lane-wise minimum gives the extent on all of them.
 
-Each attribute owns two lanes, its rank and the complement of its rank: the minimum of both is the least and the greatest
-rank. An empty value is the neutral element of the minimum. The top bit of a lane is a guard for comparisons.
+Each attribute owns two lanes, its rank and the complement of its rank: the minimum of both is the least and the
+greatest rank. An empty value is the neutral element of the minimum. The top bit of a lane is a guard for comparisons.
 """
 
 import numpy as np

@@ -49,6 +49,11 @@ class Taxonomy:
         """The labels of all nodes, in the numbering of `covering_node`."""
         return self._nodes[0]
 
+    @property
+    def ancestors(self) -> Int32:
+        """node[depth, leaf]: the leaf's ancestor at each depth, root first; a short path stays at its leaf below it."""
+        return self._nodes[1]
+
     def covering_node(self, low: Int32, high: Int32) -> Int32:
         """The lowest node that covers every leaf from `low` to `high`, elementwise.
 

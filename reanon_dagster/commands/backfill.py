@@ -5,7 +5,7 @@ from datetime import date
 
 from reanon_core.model.errors import OutOfOrder
 from reanon_dagster.commands.publish import SEED_WARNING, idle, told
-from reanon_dagster.commands.speaking import progress, say, warn
+from reanon_dagster.commands.speaking import caution, progress, say, warn
 from reanon_dagster.releasing.ordering import expected
 from reanon_dagster.releasing.publish import look, publish_ready
 from reanon_dagster.series.loading import load_series
@@ -15,6 +15,7 @@ from reanon_dagster.sources.locating import missing
 def run(options: argparse.Namespace) -> int:
     """Publish release after release, and say what the next one waits for."""
     series = load_series(options.series)
+    caution(series)
     if options.seed is not None:
         warn(SEED_WARNING)
     today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar

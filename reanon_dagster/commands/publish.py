@@ -2,9 +2,11 @@
 
 import argparse
 from datetime import date
+from functools import partial
 
 from reanon_core.model.errors import counted
-from reanon_dagster.commands.speaking import progress, say, warn
+from reanon_dagster.commands.documenting import documented_release
+from reanon_dagster.commands.speaking import caution, progress, say, warn
 from reanon_dagster.releasing.ordering import expected, ready
 from reanon_dagster.releasing.publish import Outcome, publish_release, sound
 from reanon_dagster.series.declared import Series
@@ -17,6 +19,7 @@ SEED_WARNING = "--seed is for tests: whoever knows the seed can replay shuffles 
 def run(options: argparse.Namespace) -> int:
     """Publish one release through the gate."""
     series = load_series(options.series)
+    caution(series)
     if options.seed is not None:
         warn(SEED_WARNING)
     today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
@@ -27,9 +30,15 @@ def run(options: argparse.Namespace) -> int:
         if release is None:
             say(idle(series, expected(series, records), today), quiet=options.quiet)
             return 0
-    with progress(f"{series.name} {release}", quiet=options.quiet) as step:
-        outcome = publish_release(series, release, today, seed=options.seed, progress=step)
-    say(told(series, outcome), quiet=options.quiet)
+    notes: list[str] = []
+    publish = partial(documented_release, tell=notes.append) if options.data_docs else publish_release
+    try:
+        with progress(f"{series.name} {release}", quiet=options.quiet) as step:
+            outcome = publish(series, release, today, seed=options.seed, progress=step)
+        say(told(series, outcome), quiet=options.quiet)
+    finally:  # the pages of a refused release are worth more than those of any other
+        for note in notes:
+            say(note, quiet=options.quiet)
     return 0
 
 

@@ -3,6 +3,10 @@
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reanon_dagster.series.declared import Series
 
 
 def say(text: str, *, quiet: bool) -> None:
@@ -14,6 +18,12 @@ def say(text: str, *, quiet: bool) -> None:
 def warn(text: str) -> None:
     """A line that a person should see even in a pipe."""
     sys.stderr.write(f"reanon: {text}\n")
+
+
+def caution(series: "Series") -> None:
+    """What the steward must know about the technique, if anything."""
+    if series.publisher.caution:
+        warn(f"caution: {series.publisher.caution}")
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, quiet: bool, title: str | None = None) -> None:

@@ -2,7 +2,7 @@
 
 import argparse
 
-from reanon_dagster.commands.speaking import say
+from reanon_dagster.commands.speaking import caution, say
 from reanon_dagster.releasing.ordering import expected
 from reanon_dagster.releasing.publish import sound
 from reanon_dagster.series.loading import load_series
@@ -14,6 +14,7 @@ from reanon_dagster.storage.secrets import KEY_BYTES
 def run(options: argparse.Namespace) -> int:
     """Load, build and read; publish nothing and write nothing."""
     series = load_series(options.series)
+    caution(series)
     view = sound(series)
     release = expected(series, view.records)
     name = series.name

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from reanon_dagster.expectations.judging import Answer, answer_from_rows, answer_in
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from great_expectations.expectations.expectation import BatchExpectation
 
 LINE_METRIC = "reanon.line"
@@ -26,18 +28,20 @@ def spoken(answer: Answer) -> str:
         first = f"{violations:,} (at most {limit:,})"
     else:
         first = "no violations" if violations == 0 else f"{violations:,} violation{'' if violations == 1 else 's'}"
-    numbers = (f"{name} {number:,.4g}" if number % 1 else f"{name} {int(number):,}" for name, number in _shown(answer))
+    # A check counts what it looked for by sort: a row of zeros would hide the numbers that say something.
+    numbers = (f"{name} {_number(number)}" for name, number in answer["observed"].items() if number)
     return "; ".join([first, *numbers])
 
 
-def _shown(answer: Answer) -> list[tuple[str, float]]:
-    return list(answer["observed"].items())
+def _number(number: float) -> str:
+    return f"{number:,.4g}" if number % 1 else f"{int(number):,}"
 
 
 @cache
-def rule_expectation() -> "type[BatchExpectation]":
+def rule_expectation() -> "Callable[..., BatchExpectation]":
     """The expectation that one line of a frame of results succeeds."""
-    _register_line_metric()
+    keys = ("line",)
+    _register_metric(LINE_METRIC, keys, answer_in)
 
     class ExpectRuleToHold(_speaking()):  # type: ignore[misc]  # made at run time
         """A rule that was judged before holds, with no more violations than its limit."""
@@ -45,15 +49,16 @@ def rule_expectation() -> "type[BatchExpectation]":
         line: int
         column: str | None = None
         metric_dependencies: ClassVar[tuple[str, ...]] = (LINE_METRIC,)
-        success_keys: ClassVar[tuple[str, ...]] = ("line",)
+        success_keys: ClassVar[tuple[str, ...]] = keys
 
     return ExpectRuleToHold
 
 
 @cache
-def rows_expectation() -> "type[BatchExpectation]":
+def rows_expectation() -> "Callable[..., BatchExpectation]":
     """The expectation that the published rows satisfy a check, judged from them alone."""
-    _register_rows_metric()
+    keys = ("check", "parameters", "groups", "values")
+    _register_metric(ROWS_METRIC, keys, answer_from_rows)
 
     class ExpectPublishedRowsToSatisfy(_speaking()):  # type: ignore[misc]  # made at run time
         """The published rows satisfy a check of the core, by its name and parameters."""
@@ -63,7 +68,7 @@ def rows_expectation() -> "type[BatchExpectation]":
         groups: int
         values: int
         metric_dependencies: ClassVar[tuple[str, ...]] = (ROWS_METRIC,)
-        success_keys: ClassVar[tuple[str, ...]] = ("check", "parameters", "groups", "values")
+        success_keys: ClassVar[tuple[str, ...]] = keys
 
     return ExpectPublishedRowsToSatisfy
 
@@ -73,7 +78,7 @@ def _speaking() -> "type[BatchExpectation]":
     """The expectation that takes the answer of its one metric, and shows the rule's name, its sentence and counts."""
     load_great_expectations()
     from great_expectations.expectations.expectation import BatchExpectation
-    from great_expectations.render import LegacyRendererType, RenderedStringTemplateContent
+    from great_expectations.render.components import LegacyRendererType, RenderedStringTemplateContent
     from great_expectations.render.renderer.renderer import renderer
 
     class ExpectAnswerToBeYes(BatchExpectation):
@@ -109,33 +114,18 @@ def _template(kwargs: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _register_line_metric() -> None:
+def _register_metric(name: str, keys: tuple[str, ...], judge: "Callable[..., Answer]") -> None:
+    """Let expectations ask for what `judge` says of a frame and the values of these keys."""
     load_great_expectations()
-    from great_expectations.execution_engine import PandasExecutionEngine
+    from great_expectations.execution_engine.pandas_execution_engine import PandasExecutionEngine
     from great_expectations.expectations.metrics.metric_provider import metric_value
     from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
 
-    class Line(TableMetricProvider):
-        metric_name = LINE_METRIC
-        value_keys = ("line",)
+    class Judged(TableMetricProvider):
+        metric_name = name
+        value_keys = keys
 
         @metric_value(engine=PandasExecutionEngine)
-        def _pandas(cls, execution_engine: Any, metric_domain_kwargs: Any, metric_value_kwargs: Any, **_: Any) -> Answer:  # noqa: N805
-            frame = execution_engine.get_domain_records(metric_domain_kwargs)
-            return answer_in(frame, metric_value_kwargs["line"])
-
-
-def _register_rows_metric() -> None:
-    load_great_expectations()
-    from great_expectations.execution_engine import PandasExecutionEngine
-    from great_expectations.expectations.metrics.metric_provider import metric_value
-    from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
-
-    class PublishedRows(TableMetricProvider):
-        metric_name = ROWS_METRIC
-        value_keys = ("check", "parameters", "groups", "values")
-
-        @metric_value(engine=PandasExecutionEngine)
-        def _pandas(cls, execution_engine: Any, metric_domain_kwargs: Any, metric_value_kwargs: Any, **_: Any) -> Answer:  # noqa: N805
-            frame = execution_engine.get_domain_records(metric_domain_kwargs)
-            return answer_from_rows(frame, **metric_value_kwargs)
+        def _pandas(cls, execution_engine: Any, **given: Any) -> Answer:  # noqa: N805  it is given the class
+            frame = execution_engine.get_domain_records(given["metric_domain_kwargs"])
+            return judge(frame, **given["metric_value_kwargs"])

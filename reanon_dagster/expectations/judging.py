@@ -1,5 +1,6 @@
 """What the expectations compute from the frames they are handed: answers, without Great Expectations."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
     from reanon_core.protocols import Check
 
-NOT_JUDGED = "could not be judged"
-
 
 class Answer(TypedDict):
     """How one rule fared, in what JSON can hold."""
@@ -30,6 +29,10 @@ class Answer(TypedDict):
     violations: int
     limit: int
     observed: dict[str, float]
+
+
+NOT_JUDGED = Answer(success=False, violations=1, limit=0, observed={"could not be judged": 1})
+"""The answer for a rule whose judge failed: what cannot be judged does not hold."""
 
 
 def results_frame(results: "Sequence[Result]") -> "pd.DataFrame":
@@ -44,7 +47,7 @@ def results_frame(results: "Sequence[Result]") -> "pd.DataFrame":
             "success": [result.success for result in results],
             "violations": [result.violations for result in results],
             "limit": [result.limit for result in results],
-            "observed": [dict(result.observed) for result in results],
+            "observed": [json.dumps(_plain_numbers(result.observed)) for result in results],
         }
     )
 
@@ -58,12 +61,13 @@ def rows_frame(rows: Rows) -> "pd.DataFrame":
 
 def answer_in(frame: "pd.DataFrame", line: int) -> Answer:
     """The answer in one line of a frame of results. It holds if the line says so and its count is within its limit."""
-    success, violations, limit, observed = frame.loc[line, ["success", "violations", "limit", "observed"]]
+    told = frame.loc[line].to_dict()
+    violations, limit = int(told["violations"]), int(told["limit"])
     return Answer(
-        success=bool(success) and int(violations) <= int(limit),
-        violations=int(violations),
-        limit=int(limit),
-        observed=dict(observed),
+        success=bool(told["success"]) and violations <= limit,
+        violations=violations,
+        limit=limit,
+        observed=json.loads(told["observed"]),
     )
 
 
@@ -84,8 +88,8 @@ def answer_from_rows(
     try:
         judge = build_check(check, parameters)
         verdict, _ = judge.examine(_entry(frame, groups, values), judge.initial_memory())
-    except Exception:  # noqa: BLE001  a rule that cannot be judged does not hold, whatever the reason
-        return Answer(success=False, violations=1, limit=0, observed={NOT_JUDGED: 1})
+    except Exception:
+        return NOT_JUDGED
     return Answer(
         success=verdict.holds, violations=verdict.violations, limit=0, observed=_plain_numbers(verdict.observed)
     )

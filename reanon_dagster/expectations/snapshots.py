@@ -97,7 +97,7 @@ def _drift(people: int, before: int) -> Result:
     """A jump is nothing wrong in itself: it is shown, and nobody is held up by it."""
     change, limit = abs(people - before), before * DRIFT // 100
     return Result(
-        name="people: drift",
+        name="drift",
         success=change <= limit,
         sentence=f"the number of people changes by at most {DRIFT} % from one snapshot to the next",
         observed={"people": people, "people before": before},

@@ -66,9 +66,10 @@ def sound(series: "Series") -> View:
 
     Raises: Refused if a frozen setting was changed, or if there are releases that the private store knows nothing of.
     """
+    out = any(series.published_folder.glob("*/manifest.json"))  # before we look: others may publish meanwhile
     view = look(series)
     require_unchanged(series, view.frozen.get("fingerprint"))
-    if not view.records and series.published_folder.is_dir() and any(series.published_folder.glob("*/manifest.json")):
+    if out and not view.records:
         raise Refused(
             f"{series.name} has published releases that its private store knows nothing of; to publish again without "
             f"that memory would give people away: bring the private folder back from a backup"

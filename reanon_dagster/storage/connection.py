@@ -1,5 +1,6 @@
 """Opening a series' DuckDB file: one writer at a time, short connections, a sentence instead of a lock error."""
 
+import fcntl
 import os
 import time
 from contextlib import contextmanager
@@ -41,7 +42,8 @@ def _connected(path: Path, *, read_only: bool, until: float) -> "duckdb.DuckDBPy
     try:
         while True:
             try:
-                return duckdb.connect(str(path), read_only=read_only)
+                with _alone(path.parent):
+                    return duckdb.connect(str(path), read_only=read_only)
             except duckdb.IOException as error:
                 if "lock" not in str(error).lower():
                     raise Refused(
@@ -52,3 +54,17 @@ def _connected(path: Path, *, read_only: bool, until: float) -> "duckdb.DuckDBPy
             time.sleep(0.05)
     finally:
         os.umask(mask)
+
+
+@contextmanager
+def _alone(folder: Path) -> "Iterator[None]":
+    """One process at a time connects: DuckDB looks for the file and makes it without a lock between the two.
+
+    Another process could see the file before its first bytes are in it, or make it anew over a commit.
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)  # and with it the lock

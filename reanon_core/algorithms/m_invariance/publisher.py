@@ -16,12 +16,13 @@ from reanon_core.bucketing.moving import COUNTERFEIT, Layout, lay_out
 from reanon_core.bucketing.planning import plan_buckets
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.kernels.siphash import fresh_key, siphash_words
-from reanon_core.model.arrays import MISSING, Int32, Int64
+from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, Unpublishable, counted, require
 from reanon_core.model.packing import Packable
 from reanon_core.model.plan import WITHHELD, Counterfeits, Plan
-from reanon_core.model.schema import Missing, Schema
+from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.recoding.lengths import grown_extent
 
 NotEligibleRule = Literal["refuse", "defer", "pad"]
 SensitiveChange = Literal["refuse", "episode"]
@@ -48,6 +49,7 @@ class MInvariance:
     name: ClassVar[str] = "m-invariance"
     changeable: ClassVar[frozenset[str]] = frozenset({"assignment", "not_eligible"})
     """The parameters that may change between releases: they break nothing that was promised."""
+    caution: ClassVar[str] = ""
 
     m: int
     """The least number of values that everybody is hidden among."""
@@ -131,7 +133,7 @@ class MInvariance:
             order=siphash_words(snapshot.persons, fresh_key(rng)),
             rng=rng,
         )
-        extent = _grown_extent(snapshot, state.extent)
+        extent = grown_extent(snapshot, state.extent)
         entry_group = split_buckets(snapshot.qi, layout, buckets.signatures, extent)
         return _as_plan(snapshot, layout, entry_group, buckets.signatures, division, withheld, extent)
 
@@ -180,23 +182,6 @@ class MInvariance:
 
 def _counts(sensitive: Int32, schema: Schema) -> Int64:
     return np.bincount(sensitive, minlength=len(schema.sensitive.values)).astype(np.int64)
-
-
-def _grown_extent(snapshot: Snapshot, before: Int64) -> Int64:
-    """The least and greatest code of each attribute: the declared domain, or all that was seen so far."""
-    extent = np.empty((2, len(snapshot.qi)), dtype=np.int64)
-    for attribute, column in enumerate(snapshot.schema.quasi_identifiers):
-        if column.bounds is not None:
-            extent[:, attribute] = column.bounds
-            continue
-        present = snapshot.qi[attribute]
-        if column.missing is Missing.SEPARATE:
-            present = present[present != MISSING]
-        seen = [int(present.min()), int(present.max())] if len(present) else []
-        if before.shape[1]:
-            seen += before[:, attribute].tolist()
-        extent[:, attribute] = (min(seen), max(seen)) if seen else (0, 0)
-    return extent
 
 
 def _as_plan(

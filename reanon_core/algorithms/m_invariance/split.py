@@ -1,7 +1,5 @@
 """Phase 4: split every balanced bucket into groups with small boxes."""
 
-import math
-
 import numpy as np
 
 from reanon_core.bucketing.moving import COUNTERFEIT, Layout
@@ -11,9 +9,7 @@ from reanon_core.kernels.lanes import lane_width, pack_lanes
 from reanon_core.kernels.ranks import dense_ranks
 from reanon_core.kernels.split import split
 from reanon_core.model.arrays import MISSING, Int32, Int64
-
-COST_BITS = 62
-"""Costs stay below 2 to this power, so that int64 arithmetic is exact."""
+from reanon_core.recoding.lengths import length_scales
 
 
 def split_buckets(qi: Int32, layout: Layout, signatures: Signatures, extent: Int64) -> Int32:
@@ -43,16 +39,3 @@ def split_buckets(qi: Int32, layout: Layout, signatures: Signatures, extent: Int
     width = lane_width(place.shape[1])
     bucket_start = layout.starts[signatures.offsets]
     return split(order, pack_lanes(ranks, width), width, place, bucket_start, np.diff(signatures.offsets))
-
-
-def length_scales(spans: Int64, layers: int) -> Int64:
-    """Integer weights that make lengths on different attributes comparable: length * weight / L is in [0, 1].
-
-    L is the least common multiple of the spans, so that costs are exact; where it would overflow, a power of two, and
-    the weights are rounded.
-    """
-    room = 1 << (COST_BITS - max(1, layers * len(spans)).bit_length())
-    positive = [int(span) for span in spans if span > 0]
-    common = math.lcm(*positive) if positive else 1
-    common = min(common, room)
-    return np.array([max(1, round(common / int(span))) if span > 0 else 0 for span in spans], dtype=np.int64)

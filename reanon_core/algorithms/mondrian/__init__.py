@@ -1,0 +1,1 @@
+"""Mondrian, after LeFevre, DeWitt and Ramakrishnan (2006): the single-release baseline. See PAPER.md."""

@@ -1,0 +1,36 @@
+"""What Mondrian remembers between releases: nothing but their number, and the range of undeclared domains."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from reanon_core.model.arrays import Int64
+from reanon_core.model.packing import Packable
+
+VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class MondrianState:
+    """How many releases there were, and the codes seen."""
+
+    time: int
+    extent: Int64  # [2, d] least and greatest code seen of each attribute; [2, 0] before the first release
+
+    @staticmethod
+    def initial() -> "MondrianState":
+        """Nothing was published yet."""
+        return MondrianState(0, np.empty((2, 0), np.int64))
+
+    def packed(self) -> Mapping[str, Packable]:
+        """The state as named arrays and scalars."""
+        return {"version": VERSION, "time": self.time, "extent": self.extent}
+
+    @staticmethod
+    def restored(packed: Mapping[str, Packable]) -> "MondrianState":
+        """The state that was packed."""
+        if packed["version"] != VERSION:
+            raise ValueError(f"state version {packed['version']} is not {VERSION}")
+        return MondrianState(cast("int", packed["time"]), cast("Int64", packed["extent"]))

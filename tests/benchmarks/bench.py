@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "benchmarks")]
 
 import m_invariance as benchmarks  # noqa: E402
+import mondrian  # noqa: E402
 
 ANCHORS = ROOT.parent / "shared" / "anchors"
 
@@ -40,6 +41,9 @@ def lines(folder: Path) -> Iterator[Line]:
         ratio = benchmarks.against_anchor(data, update)
         if ratio is not None:
             yield Line(f"m-invariance: publish / C++ anchor, CPU, 200k rows, m=10, r={update // 1000}k", ratio, 0.33)
+    ratio = mondrian.against_anchor(data.table, folder, ANCHORS if ANCHORS.is_dir() else None)
+    if ratio is not None:
+        yield Line("mondrian: partition / C++ anchor, CPU, 200k rows, k=l=10", ratio, 2)
     growth, memory = benchmarks.growth_and_memory(data)
     yield Line("m-invariance: publish 2M rows / 200k rows, CPU", growth, 13)
     yield Line("m-invariance: peak memory over the input at 2M rows, bytes a row", memory, 120)

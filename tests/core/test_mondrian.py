@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from oracles.mondrian import classes
+
 from reanon_core.algorithms.mondrian.publisher import Mondrian
 from reanon_core.attacks.intersection import IntersectionAttack
 from reanon_core.catalog import own_checks
@@ -60,7 +60,7 @@ def cases(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, Schema]:
     strict=st.booleans(),
 )
 @settings(max_examples=300, deadline=None)
-def test_the_compiled_partition_is_that_of_the_slow_one(case, k, ell, diversity, t, heuristic, strict) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def test_the_compiled_partition_is_that_of_the_slow_one(case, k, ell, diversity, t, heuristic, strict) -> None:  # type: ignore[no-untyped-def]
     qi, sensitive, columns = case
     extent = np.array([column.bounds for column in columns.quasi_identifiers]).T
     principle = Principle(k=k, ell=ell, diversity=diversity, t=t)

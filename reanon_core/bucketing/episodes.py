@@ -12,7 +12,7 @@ from reanon_core.bucketing.division import DISPLACED, Division
 from reanon_core.bucketing.roster import Roster
 from reanon_core.bucketing.signatures import Signature, Signatures
 from reanon_core.model.arrays import Int32, Int64
-from reanon_core.model.errors import Unpublishable
+from reanon_core.model.errors import TooFewValues
 from reanon_core.model.snapshot import Snapshot
 
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
@@ -23,7 +23,7 @@ def resettle(
 ) -> tuple[Signatures, Int32]:
     """A signature for each displaced row ([n], -1 for the others), and the list with what had to be added.
 
-    Raises: Unpublishable if too few values lie outside the signatures that somebody already had.
+    Raises: TooFewValues if too few values lie outside the signatures that somebody already had.
     """
     chosen = np.full(snapshot.size, -1, dtype=np.int32)
     settled: dict[tuple[Signature, int], int] = {}
@@ -47,7 +47,7 @@ def _disjoint_signature(value: int, had: set[int], signatures: Signatures, pool:
         return min(known, key=lambda signature: (len(signature), signature))
     others = [int(v) for v in np.argsort(-pool, kind="stable") if v != value and int(v) not in had]
     if len(others) < m - 1:
-        raise Unpublishable(
+        raise TooFewValues(
             f"on_sensitive_change: episode needs a new signature of m = {m} values that shares none with the "
             f"{len(had)} a person was hidden among before, and only {len(others) + 1} of {len(pool)} known values are "
             f"left; leave that person out of the snapshot, or start a new series with a smaller m"

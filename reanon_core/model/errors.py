@@ -106,6 +106,10 @@ class NotEligible(Unpublishable):
         return f"new rows are not {self.m}-eligible: a value {self._rest}"
 
 
+class TooFewValues(Unpublishable):
+    """A person's new value cannot be hidden: too few values share nothing with what they were hidden among before."""
+
+
 def counted(number: int, one: str, many: str) -> str:
     """A number with its noun: 1 person, 2 people."""
     return f"{number:,} {one if number == 1 else many}"

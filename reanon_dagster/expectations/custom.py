@@ -1,6 +1,7 @@
 """The custom expectations. They are made when first asked for, because Great Expectations is loaded for them."""
 
 import os
+import warnings
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,7 +19,9 @@ ROWS_METRIC = "reanon.published_rows"
 def load_great_expectations() -> None:
     """Import Great Expectations with everything off that could speak to others."""
     os.environ["GX_ANALYTICS_ENABLED"] = "false"
-    import great_expectations  # noqa: F401
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "module 'sre_constants' is deprecated", DeprecationWarning)
+        import great_expectations  # noqa: F401
 
 
 def spoken(answer: Answer) -> str:

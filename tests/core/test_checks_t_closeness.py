@@ -40,5 +40,5 @@ def test_a_group_of_one_value_is_far_from_the_whole() -> None:
 
 
 def test_t_must_be_a_share() -> None:
-    with pytest.raises(InvalidParameter, match="t \\(1.5\\) must be between 0 and 1"):
+    with pytest.raises(InvalidParameter, match=r"t \(1.5\) must be between 0 and 1"):
         TCloseness(t=1.5)

@@ -2,17 +2,19 @@
 
 import argparse
 
+from reanon_core.model.errors import counted
 from reanon_dagster.commands.speaking import caution, say
 from reanon_dagster.releasing.ordering import expected
+from reanon_dagster.releasing.preparing import prepare
 from reanon_dagster.releasing.publish import sound
 from reanon_dagster.series.loading import load_series
 from reanon_dagster.sources.locating import shown_path, snapshot_exists, source_path
 from reanon_dagster.sources.reading import read_snapshot
-from reanon_dagster.storage.secrets import KEY_BYTES
+from reanon_dagster.storage.secrets import check_value, pseudonym_key
 
 
 def run(options: argparse.Namespace) -> int:
-    """Load, build and read; publish nothing and write nothing."""
+    """Load, read, and try: publish nothing and write nothing."""
     series = load_series(options.series)
     caution(series)
     view = sound(series)
@@ -21,8 +23,11 @@ def run(options: argparse.Namespace) -> int:
     if release is None:
         say(f"{name}: the series file is sound; every release is published", quiet=options.quiet)
     elif snapshot_exists(series, release):
-        read = read_snapshot(series, release, bytes(KEY_BYTES), view.standing.values)
-        say(f"{name}: sound, with {read.snapshot.size} people in the snapshot of {release}", quiet=options.quiet)
+        key = pseudonym_key(series.private_folder, view.frozen.get("key"))
+        read = read_snapshot(series, release, key, view.standing.values)
+        prepare(series, release, read, view.standing, key_check=check_value(key))  # would it be refused?
+        people = counted(read.snapshot.size, "person", "people")
+        say(f"{name}: sound, with {people} in the snapshot of {release}", quiet=options.quiet)
     else:
         snapshot = shown_path(series, source_path(series, release))
         say(f"{name}: the series file is sound; no snapshot of {release} yet ({snapshot})", quiet=options.quiet)

@@ -20,7 +20,7 @@ def load_great_expectations() -> None:
     """Import Great Expectations with everything off that could speak to others."""
     os.environ["GX_ANALYTICS_ENABLED"] = "false"
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "module 'sre_constants' is deprecated", DeprecationWarning)
+        warnings.filterwarnings("ignore", r"module 'sre_\w+' is deprecated", DeprecationWarning)
         import great_expectations  # noqa: F401
 
 

@@ -1,10 +1,11 @@
-"""What the rules of assignment cost over a long series: counterfeits, buckets, boxes, query error. See docs/assignment.md.
+"""What the rules of assignment cost over a long series: counterfeits, buckets, boxes, query error.
 
     python tests/benchmarks/curves.py                          # the full run: about ten minutes of CPU
     python tests/benchmarks/curves.py --rows 20000 --update 500 --releases 21 --seeds 7 --out build/figures
 
-Replays T-series of the synthetic census (docs: data/census/SOURCE.md) through m-invariance, once for each rule, and
-draws the mean over the seeds with a band from the least to the greatest.
+Replays T-series of the synthetic census (data/census/SOURCE.md) through m-invariance, once for each rule, and draws
+the mean over the seeds with a band from the least to the greatest. docs/assignment.md tells what came out. The rules
+were tuned on seeds 7 to 12; the default seeds are others.
 """
 
 import argparse
@@ -153,7 +154,7 @@ def main() -> None:
     parser.add_argument("--releases", type=int, default=81)
     parser.add_argument("--m", type=int, default=10)
     parser.add_argument("--queries", type=int, default=1_000, help="0 leaves query errors out")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[7, 8, 9])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[21, 22, 23])
     parser.add_argument("--sensitive", nargs="+", default=["income", "occupation"], choices=["income", "occupation"])
     parser.add_argument("--assignment", nargs="+", default=list(COLOURS))
     parser.add_argument("--name", default="assignment", help="how the files begin")

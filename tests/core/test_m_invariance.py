@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from fractions import Fraction
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from reanon_core.algorithms.m_invariance.publisher import MInvariance
 from reanon_core.attacks.exact_risk import disclosure_risks
+from reanon_core.bucketing.assignment import Assignment
 from reanon_core.catalog import own_checks
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, NotEligible, TooFewValues, Unpublishable
 from reanon_core.model.ledger import Entry, Ledger
@@ -177,7 +179,7 @@ def test_all_wrong_parameters_are_named_at_once() -> None:
         MInvariance(m=1, assignment="best", not_eligible="hope")
     assert str(caught.value).splitlines() == [
         "m (1) must be a whole number of at least 2",
-        "assignment (best) must be one of stable, paper",
+        f"assignment (best) must be one of {', '.join(get_args(Assignment))}",
         "not_eligible (hope) must be one of refuse, defer, pad",
     ]
 

@@ -247,6 +247,51 @@ def test_missing_values_are_published_as_missing_where_the_series_says_so(tmp_pa
     assert table.loc[table["zip_missing"] == "all", "zip_min"].isna().all()
 
 
+def test_dates_taxonomies_separators_and_encodings_come_through(tmp_path: Path) -> None:
+    text = """
+series: ämter-2
+source: {path: "snapshots/{release}.csv", id: Nummer, separator: ";", encoding: latin-1}
+releases: {names: [r1]}
+quasi_identifiers:
+  geburt: {kind: date, min_width: 30}
+  ort: {kind: categorical, taxonomy: orte.csv}
+  gewicht: {kind: numeric, granularity: 0.1, min_width: 2}
+sensitive: krankheit
+technique: {name: m-invariance, m: 2}
+""".replace("ämter-2", "amt-2")
+    frame = pd.DataFrame(
+        {
+            "Nummer": [f"00{i}" for i in range(40)],
+            "geburt": pd.date_range("1960-01-31", periods=40, freq="97D").strftime("%Y-%m-%d"),
+            "ort": ["Köln", "Düren", "Bozen", "Meran"] * 10,
+            "gewicht": [50 + i / 10 for i in range(40)],
+            "krankheit": ["Grippe", "Röteln"] * 20,
+        }
+    )
+    (tmp_path / "snapshots").mkdir()
+    frame.to_csv(tmp_path / "snapshots" / "r1.csv", index=False, sep=";", encoding="latin-1")
+    (tmp_path / "orte.csv").write_text(
+        "Köln;Rhein;*\nDüren;Rhein;*\nBozen;Südtirol;*\nMeran;Südtirol;*\n", encoding="utf-8"
+    )
+    (tmp_path / "series.yaml").write_text(text, encoding="utf-8")
+    assert main(["publish", str(tmp_path / "series.yaml"), "--quiet"]) == 0
+    table = pd.read_parquet(tmp_path / "published" / "amt-2" / "r1" / "table.parquet")
+    born = pd.to_datetime(table["geburt_max"]) - pd.to_datetime(table["geburt_min"])
+    assert born.min() >= pd.Timedelta(days=29)
+    assert set(table["ort"]) <= {"Köln", "Düren", "Bozen", "Meran", "Rhein", "Südtirol", "*"}
+    assert ((table["gewicht_max"] - table["gewicht_min"]).round(6) >= 1.9).all()
+    assert set(table["krankheit"]) == {"Grippe", "Röteln"}
+
+
+def test_validate_says_that_a_snapshot_cannot_be_published_before_anybody_tries(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    series = write_series(tmp_path, snapshots={"r1": people(60).assign(disease="flu")})
+    assert main(["validate", str(series)]) == 1
+    assert "not 3-eligible" in said(capsys)[1]
+    assert not (tmp_path / "private").exists()
+
+
 def test_an_empty_snapshot_is_an_empty_release(tmp_path: Path) -> None:
     series = write_series(tmp_path, snapshots={"r1": people(60), "r2": people(60).iloc[:0], "r3": people(60)})
     assert main(["backfill", str(series), "--quiet"]) == 0

@@ -8,9 +8,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 MAPS = sorted((ROOT / "reanon_core" / "algorithms").glob("*/PAPER.md"))
-TAG = re.compile(
-    r"Paper: \[([A-Z]+\d*)\] ((?:Definitions?|Lemmas?|Figures?|Sections?|Inequalit\w+|Algorithms?|Theorems?|Examples?|Tables?) [\d.]+)"
-)
+KINDS = "Definitions?|Lemmas?|Figures?|Sections?|Algorithms?|Theorems?|Examples?|Tables?"
+TAG = re.compile(rf"Paper: \[([A-Z]+\d*)\] ((?:{KINDS}) [\d.]+)")
 ROW = re.compile(r"^\| ([^|]+) \| ([^|]+) \| `([\w.]+)` \| `([\w/.:]+)` \|$", re.MULTILINE)
 
 

@@ -16,7 +16,14 @@ from reanon_core.checks.t_closeness import TCloseness
 from reanon_core.checks.well_formedness import WellFormedness
 from reanon_core.metrics.counterfeits import CounterfeitCount
 from reanon_core.metrics.discernibility import Discernibility
-from reanon_core.metrics.generalization import GlobalCertaintyPenalty, LossMetric, NormalizedCertaintyPenalty
+from reanon_core.metrics.divergence import KlDivergence
+from reanon_core.metrics.entropy import FrequencyEntropy, VolumeEntropy
+from reanon_core.metrics.generalization import (
+    AverageInformationLoss,
+    GlobalCertaintyPenalty,
+    LossMetric,
+    NormalizedCertaintyPenalty,
+)
 from reanon_core.metrics.group_size import AverageGroupSize
 from reanon_core.metrics.query_error import CountingQueryError
 from reanon_core.model.errors import InvalidParameter, Problem, require
@@ -55,6 +62,10 @@ METRICS: dict[
     str,
     type[
         CountingQueryError
+        | FrequencyEntropy
+        | VolumeEntropy
+        | KlDivergence
+        | AverageInformationLoss
         | GlobalCertaintyPenalty
         | NormalizedCertaintyPenalty
         | LossMetric
@@ -65,6 +76,10 @@ METRICS: dict[
 ] = {
     "query-error": CountingQueryError,
     "gcp": GlobalCertaintyPenalty,
+    "ail": AverageInformationLoss,
+    "fem": FrequencyEntropy,
+    "vem": VolumeEntropy,
+    "kl": KlDivergence,
     "ncp": NormalizedCertaintyPenalty,
     "lm": LossMetric,
     "discernibility": Discernibility,

@@ -28,6 +28,17 @@ class GlobalCertaintyPenalty:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AverageInformationLoss:
+    """The mean sum of normalized lengths of a row: GCP times the number of attributes."""
+
+    name: ClassVar[str] = "ail"
+
+    def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
+        """Average over rows the sum of (high - low) / (last - first), counterfeits included."""
+        return _row_mean(_lengths(entry), entry) * len(entry.snapshot.qi)
+
+
+@dataclass(frozen=True, kw_only=True)
 class NormalizedCertaintyPenalty:
     """The sum of the normalized lengths over all rows and attributes."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FOLDER = "data_docs"
 """The folder of the Data Docs, inside the private folder of a series."""
 ROWS = "published-rows"
-LISTED = 1000
+LISTED = 600
 """The index lists so many runs, the latest first: it reads each of them again whenever it is written."""
 _INDEX = "index.html"
 _VIEW = {"module_name": "reanon_dagster.expectations.pages", "class_name": "PlainPage"}

@@ -27,7 +27,7 @@ from reanon_core.metrics.generalization import (
 from reanon_core.metrics.group_size import AverageGroupSize
 from reanon_core.metrics.query_error import CountingQueryError
 from reanon_core.model.errors import InvalidParameter, Problem, require
-from reanon_core.protocols import Attack, Check, Metric, Publisher
+from reanon_core.protocols import Attack, Check, Publisher
 
 PUBLISHERS: dict[str, type[MInvariance | Mondrian]] = {
     "m-invariance": MInvariance,
@@ -139,11 +139,6 @@ OWN_CHECKS: dict[str, Callable[[Any], tuple[Check, ...]]] = {
     "m-invariance": _own_checks_of_m_invariance,
     "mondrian": _own_checks_of_mondrian,
 }
-
-
-def all_metrics() -> tuple[Metric, ...]:
-    """Every metric with its default parameters."""
-    return tuple(metric() for metric in METRICS.values())
 
 
 def _built(what: str, known: Mapping[str, type], name: str, parameters: Mapping[str, object]) -> Any:

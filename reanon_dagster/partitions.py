@@ -33,11 +33,6 @@ def partitions_of(calendar: Calendar) -> dg.PartitionsDefinition[str]:
     return dg.StaticPartitionsDefinition(list(calendar.names)) if days is None else _chosen_days(days)
 
 
-def follows_itself(partitions: dg.PartitionsDefinition[str]) -> bool:
-    """Whether Dagster can express that a partition depends on the one before: only with windows of time."""
-    return isinstance(partitions, dg.TimeWindowPartitionsDefinition)
-
-
 def _days(names: Sequence[str]) -> list[date] | None:
     """The names as ascending days, if all of them are."""
     try:

@@ -35,6 +35,15 @@ class Budget:
     def __init__(self, limit: int) -> None:
         self.limit, self.left = limit, limit
 
+    def require(self, steps: int) -> None:
+        """Refuse at once what would take more steps than there are, without taking any.
+
+        Raises: InvalidParameter.
+        """
+        if steps > self.left:
+            self.left = 0
+            self.spend()
+
     def spend(self) -> None:
         """Take one step.
 

@@ -47,9 +47,14 @@ def count_surjections(
     Paper: [XT07] Definition 13. The counterfeits of a group are different rows of B(n), so their orders count.
     Raises: InvalidParameter if more than `limit` steps were needed.
     """
+    budget = Budget(limit)
+    pairs = (
+        len(here.persons) * one.release.boxes.count
+        for here, one in zip(knowledge.presences, history.releases, strict=True)
+    )
+    budget.require(sum(pairs))  # to look at every box for everybody takes that many steps already
     board = _board(history, principle)
     options = _options(history, knowledge, board)
-    budget = Budget(limit)
     parts = [counted_placements(*part, budget) for part in _parts(board, options)]
     total = prod((of_part for of_part, _ in parts), start=1)
     return Surjections(

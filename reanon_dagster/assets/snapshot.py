@@ -7,7 +7,10 @@ import dagster as dg
 from reanon_core.model.errors import InvalidSnapshot
 from reanon_dagster.asset_checks.verdicts import spec
 from reanon_dagster.assets.naming import Naming, refusals_as_failures
-from reanon_dagster.releasing.arriving import drift_of, read_open
+from reanon_dagster.releasing.arriving import read_open
+from reanon_dagster.releasing.documenting import refusal_suites, write_docs
+from reanon_dagster.releasing.drift import drift_of
+from reanon_dagster.series.declared import Series
 from reanon_dagster.sources.reading import Read
 
 DESCRIPTION = """
@@ -32,10 +35,12 @@ def build_snapshot(naming: Naming) -> dg.AssetsDefinition:
             try:
                 read, before = read_open(series, release)
             except InvalidSnapshot as error:
+                if suites := refusal_suites(series, release, error):
+                    write_docs(series, suites)
                 yield dg.AssetCheckResult(check_name="valid", passed=False, description=error.redacted())
                 raise
         yield dg.AssetCheckResult(check_name="valid", passed=True, metadata={"people": read.rows})
-        yield _drift(read, before)
+        yield _drift(series, read, before)
         yield dg.MaterializeResult(
             metadata={"people": read.rows, "release": release, "input digest": read.input_digest},
             data_version=dg.DataVersion(read.input_digest[:16]),
@@ -44,12 +49,12 @@ def build_snapshot(naming: Naming) -> dg.AssetsDefinition:
     return snapshot
 
 
-def _drift(read: Read, before: int | None) -> dg.AssetCheckResult:
-    drift = drift_of(read.rows, before)
+def _drift(series: Series, read: Read, before: int | None) -> dg.AssetCheckResult:
+    drift = drift_of(series, read.rows, before)
     return dg.AssetCheckResult(
         check_name="drift",
         passed=drift.small,
-        severity=dg.AssetCheckSeverity.WARN,
+        severity=dg.AssetCheckSeverity.WARN if series.config.max_drift is None else dg.AssetCheckSeverity.ERROR,
         description=drift.sentence,
         metadata={"people": read.rows, "share changed": drift.share},
     )

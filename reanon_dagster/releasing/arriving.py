@@ -1,6 +1,5 @@
 """A snapshot that has arrived: read and validated, before its release is computed."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reanon_dagster.releasing.ordering import frozen_error, repeats_latest
@@ -10,17 +9,6 @@ from reanon_dagster.storage.secrets import pseudonym_key
 
 if TYPE_CHECKING:
     from reanon_dagster.series.declared import Series
-
-LARGE_DRIFT = 0.5
-
-
-@dataclass(frozen=True)
-class Drift:
-    """How far the number of people is from that of the release before."""
-
-    share: float
-    small: bool
-    sentence: str
 
 
 def read_open(series: "Series", release: str) -> tuple[Read, int | None]:
@@ -38,13 +26,3 @@ def read_open(series: "Series", release: str) -> tuple[Read, int | None]:
     repeats_latest(view.records, release, read.input_digest)
     earlier = [record for record in view.records if series.calendar.index(record.release) < place]
     return read, earlier[-1].people if earlier else None
-
-
-def drift_of(people: int, before: int | None) -> Drift:
-    """The change of the number of people against the release before."""
-    if not before:
-        return Drift(0.0, small=True, sentence="there is no release before to compare with")
-    share = (people - before) / before
-    return Drift(
-        share, small=abs(share) <= LARGE_DRIFT, sentence=f"{before:,} people before, {people:,} now ({share:+.1%})"
-    )

@@ -111,12 +111,20 @@ def publish_release(
     candidate = candidate_for(series, release, today, seed=seed, progress=progress)
     if candidate is not None:
         progress("publishing")
-        try:
-            accept(series, candidate)
-        except ReanonError as error:
-            remember_refusal(series, release, error)
-            raise
+        accept_or_remember(series, candidate)
     return Outcome(release, candidate)
+
+
+def accept_or_remember(series: "Series", candidate: Candidate) -> None:
+    """Let the candidate through the gate; a refusal is remembered for `reanon status`.
+
+    Raises: Refused, OutOfOrder.
+    """
+    try:
+        accept(series, candidate)
+    except ReanonError as error:
+        remember_refusal(series, candidate.release, error)
+        raise
 
 
 def publish_ready(

@@ -250,6 +250,11 @@ class SeriesConfig(Part):
         default=(),
         description="Checks beyond the technique's own, which are always on: names, or a name with parameters.",
     )
+    max_drift: Annotated[float, Field(gt=0)] | None = Field(
+        default=None,
+        description="Refuse a snapshot whose number of people differs from that of the release before by more than "
+        "this share, such as 0.3. Default: nothing is refused, and more than 0.5 is shown as a warning in Dagster.",
+    )
     publish: Publish = Field(default=Publish(), description="Where the public files go.")
     engine: Annotated[Literal["embedded"], BeforeValidator(_embedded)] = Field(
         default="embedded", description="Where the work is done."

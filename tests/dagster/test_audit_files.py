@@ -20,6 +20,7 @@ from reanon_dagster.sources.ids import pseudonyms
 
 SCHEMA = "id: name\nquasi_identifiers: {age: {}, zip: {}}\nsensitive: disease\n"
 TREE = "primary,school,any\nsecondary,school,any\nbachelor,higher,any\nmaster,higher,any\n"
+TRUTH = {"Bob": "dyspepsia", "David": "gastritis"}
 NOTATIONS: dict[str, Callable[[int, int], str]] = {
     "from-to": lambda low, high: f"{low}-{high}",
     "closed": lambda low, high: f"[{low}, {high}]",
@@ -78,9 +79,6 @@ def exposed(folder: Path, releases: Sequence[str]) -> dict[str, str]:
     who = dict(zip(pseudonyms(pa.array(names), bytes(16)).tolist(), names, strict=True))
     values = history.schema.sensitive.values
     return {who[int(one)]: values[int(value)] for one, value in zip(found.persons, found.inferred, strict=True)}
-
-
-TRUTH = {"Bob": "dyspepsia", "David": "gastritis"}
 
 
 @pytest.mark.parametrize("notation", NOTATIONS)

@@ -148,3 +148,40 @@ def test_a_kill_at_any_moment_leaves_whole_releases_and_the_next_command_goes_on
     sound(tmp_path)
     assert len(published(tmp_path)) == 16
     assert main(["audit", str(series), "--attack", "intersection", "--quiet"]) == 0
+
+
+def test_a_store_that_was_killed_before_its_first_byte_is_begun_again(series: Path, tmp_path: Path) -> None:
+    store = tmp_path / "private" / "clinic" / "store.duckdb"
+    store.parent.mkdir(parents=True)
+    store.touch()
+    assert main(["publish", str(series), "--quiet"]) == 0
+    assert published(tmp_path) == ["r1"]
+
+
+def test_lost_memory_is_refused(series: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["publish", str(series), "--quiet"])
+    (tmp_path / "private").rename(tmp_path / "lost")
+    assert main(["publish", str(series)]) == 1
+    assert "would give people away" in capsys.readouterr().err
+    (tmp_path / "lost").rename(tmp_path / "private")
+    key = tmp_path / "private" / "clinic" / "pseudonym.key"
+    right = key.read_bytes()
+    for wrong in (bytes(16), None):
+        key.unlink()
+        if wrong is not None:
+            key.write_bytes(wrong)
+        assert main(["publish", str(series)]) == 1
+        assert "bring it back from a backup" in capsys.readouterr().err
+        key.write_bytes(right)
+    assert main(["publish", str(series), "--quiet"]) == 0
+
+
+def test_a_snapshot_that_drifted_too_far_is_refused_where_the_series_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    snapshots = {"r1": people(120), "r2": people(60)}
+    series = write_series(tmp_path, text=SERIES + "max_drift: 0.3\n", snapshots=snapshots)
+    assert main(["backfill", str(series)]) == 1
+    assert "120 people before, 60 now (-50.0%), and max_drift is 0.3" in capsys.readouterr().err
+    series.write_text(SERIES + "max_drift: 0.6\n")
+    assert main(["backfill", str(series), "--quiet"]) == 0

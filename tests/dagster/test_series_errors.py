@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from reanon_core.catalog import CHECKS, PUBLISHERS
 from reanon_core.model.errors import InvalidSchema
 from reanon_dagster.series.config import SeriesConfig
 from reanon_dagster.series.loading import load_series
@@ -85,8 +86,8 @@ checks: [wishful-thinking]
         "education: taxonomy (nowhere.csv) must be a file in the series' folder that can be read",
         "admitted: domain (soon) must be two dates such as 2024-03-01",
         "column age (id and quasi-identifier) must have one role only",
-        "technique (magic) must be one of m-invariance",
-        "check (wishful-thinking) must be one of well-formedness, k-anonymity, l-diversity, m-uniqueness, m-invariance",
+        f"technique (magic) must be one of {', '.join(PUBLISHERS)}",
+        f"check (wishful-thinking) must be one of {', '.join(CHECKS)}",
     ]
 
 

@@ -1,0 +1,42 @@
+"""How far a snapshot is from the one before: a table that doubles or halves is often a wrong table."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from reanon_core.model.errors import Refused
+
+if TYPE_CHECKING:
+    from reanon_dagster.series.declared import Series
+
+LARGE = 0.5
+"""The share from which on a change is worth a warning."""
+
+
+@dataclass(frozen=True)
+class Drift:
+    """The change of the number of people against the release before."""
+
+    share: float
+    small: bool
+    sentence: str
+
+
+def drift_of(series: "Series", people: int, before: int | None) -> Drift:
+    """The drift of a snapshot; `before` is the number of people in the release before, None for the first."""
+    if not before:
+        return Drift(0.0, small=True, sentence="there is no release before to compare with")
+    share, limit = (people - before) / before, series.config.max_drift or LARGE
+    return Drift(share, small=abs(share) <= limit, sentence=f"{before:,} people before, {people:,} now ({share:+.1%})")
+
+
+def require_small_drift(series: "Series", people: int, before: int | None) -> None:
+    """Refuse a snapshot that drifted further than the series allows.
+
+    Raises: Refused.
+    """
+    drift = drift_of(series, people, before)
+    if series.config.max_drift is not None and not drift.small:
+        raise Refused(
+            f"the number of people changed too much: {drift.sentence}, and max_drift is {series.config.max_drift}; "
+            f"correct the snapshot, or raise max_drift if the change is real"
+        )

@@ -52,5 +52,5 @@ def _chosen_days(days: Sequence[date]) -> dg.TimeWindowPartitionsDefinition:
         fmt=KEY_FORMAT,
         cron_schedule=CRON["daily"],
         exclusions=[datetime(day.year, day.month, day.day) for day in span if day not in chosen],  # noqa: DTZ001
-        end_offset=1,
+        end_offset=len(days),  # a name is always due, also when its day is still to come
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from reanon_core.model.errors import OutOfOrder, ReanonError, Refused
 from reanon_core.model.verdict import Verdict
 from reanon_dagster.releasing.candidate import Candidate
+from reanon_dagster.releasing.drift import require_small_drift
 from reanon_dagster.releasing.freezing import require_unchanged
 from reanon_dagster.releasing.gate import accept, recover
 from reanon_dagster.releasing.ordering import expected, ready, repeats_latest, require_next
@@ -47,7 +48,8 @@ class Outcome:
 
 def look(series: "Series") -> View:
     """Finish what a killed process left, then read where the series stands."""
-    if not (series.private_folder / STORE).exists():
+    store = series.private_folder / STORE
+    if not store.exists() or store.stat().st_size == 0:  # an empty file: killed before its first bytes
         return EMPTY
     recover(series)
     with opened(series.private_folder, read_only=True) as connection:
@@ -95,6 +97,7 @@ def candidate_for(
     if repeats_latest(view.records, release, read.input_digest):
         return None
     try:
+        require_small_drift(series, read.rows, view.records[-1].people if view.records else None)
         return prepare(series, release, read, view.standing, key_check=check_value(key), seed=seed, progress=progress)
     except ReanonError as error:
         remember_refusal(series, release, error)

@@ -43,7 +43,7 @@ def _connected(path: Path, *, read_only: bool, until: float) -> "duckdb.DuckDBPy
         while True:
             try:
                 with _alone(path.parent):
-                    if path.exists() and path.stat().st_size == 0:
+                    if not read_only and path.exists() and path.stat().st_size == 0:
                         path.unlink()  # a process was killed before the file's first bytes: nothing is in it
                     return duckdb.connect(str(path), read_only=read_only)
             except duckdb.IOException as error:

@@ -160,6 +160,15 @@ def test_the_command_loads_nothing_heavy_before_it_knows_what_to_do() -> None:
     )
 
 
+def test_the_table_of_the_architecture_document_is_this_one() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    lines = [
+        line.split("|")[2] for line in text.splitlines() if line.startswith("| ") and "`reanon_" in line.split("|")[2]
+    ]
+    listed = [tuple(room.strip(" `") for room in line.split(",")) for line in lines]
+    assert listed == list(LAYERS)
+
+
 def test_no_file_of_the_product_is_longer_than_300_lines() -> None:
     long = {
         name: len(path.read_text().splitlines())

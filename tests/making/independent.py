@@ -1,4 +1,4 @@
-"""An outsider's checker: published files and traces in, violations out. It shares nothing with reanon but the contract."""
+"""An outsider's checker: published files and traces in, violations out. It shares the contract with reanon, no code."""
 
 from pathlib import Path
 

@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -183,14 +183,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     """Ask a process of ours to end, then end it with everything it has started: its session is its own."""
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
-        try:
+        with suppress(subprocess.TimeoutExpired):
             process.wait(15)
-        except subprocess.TimeoutExpired:
-            pass
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.wait()
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 
 def classes(
@@ -63,7 +64,7 @@ def classes(
             depth += 1
         best: tuple[int, list[int], list[int]] | None = None
         occurring = sorted({code(i, a) for i in part if code(i, a) is not None})
-        for one, other in zip(occurring, occurring[1:], strict=False):
+        for one, other in pairwise(occurring):
             if down[one][: depth + 2] != down[other][: depth + 2]:
                 left = [i for i in part if order(i, a) <= (1, one)]
                 right = [i for i in part if order(i, a) > (1, one)]

@@ -25,7 +25,7 @@ def snapshots() -> list[Snapshot]:
 def warm() -> None:
     """Run everything that is compiled, on arrays of the types that production uses."""
     siphash_strings(np.zeros(4, np.uint8), np.array([0, 2, 4], np.int64), np.zeros(2, np.uint64))
-    for assignment in ("stable", "paper"):
+    for assignment in ("deep", "stable", "paper"):
         publisher = build_publisher("m-invariance", {"m": 2, "assignment": assignment})
         ledger = replay(publisher, snapshots(), np.random.default_rng(0))
     for check in own_checks(publisher):

@@ -93,7 +93,7 @@ def test_balancing_in_bulk_equals_balancing_row_by_row(case: tuple[int, Signatur
     assert (taken.tolist(), fakes.tolist()) == literal_balance(signatures, old, pool, m)
 
 
-@pytest.mark.parametrize("how", ["paper", "stable"])
+@pytest.mark.parametrize("how", ["paper", "stable", "deep"])
 @given(case=buckets())
 @settings(max_examples=200)
 def test_every_bucket_ends_balanced_and_every_new_row_is_placed(

@@ -53,8 +53,8 @@ class MInvariance:
 
     m: int
     """The least number of values that everybody is hidden among."""
-    assignment: Assignment = "stable"
-    """How new rows find buckets: as in the paper, or buckets that exist first, which needs fewer counterfeits."""
+    assignment: Assignment = "deep"
+    """How new rows find buckets: as in the paper; buckets that exist first (stable); or the deepest of them (deep)."""
     not_eligible: NotEligibleRule = "refuse"
     """What to do if a value is too frequent among the new rows: refuse, hold the surplus back, or add counterfeits."""
     on_sensitive_change: SensitiveChange = "refuse"

@@ -69,7 +69,7 @@ def test_balancing_in_the_order_buc1_buc4_buc2_buc3_gives_the_other_golden_resul
 
 def test_assignment_needs_one_iteration_with_alpha_2_and_beta_2() -> None:
     signatures = Signatures.of([BUC3, BUC4, BUC2, BUC1])
-    for how in ("paper", "stable"):
+    for how in ("paper", "stable", "deep"):
         extended, layers = assign(signatures, np.array([1, 1, 1, 1]), counts(flu=2, gas=2), 2, how)
         assert extended.count == 4
         assert layers.tolist() == [0, 0, 0, 2]
@@ -79,7 +79,7 @@ def names(people: np.ndarray) -> tuple[str, ...]:
     return tuple(sorted(NAMES[person] for person in people))
 
 
-@pytest.mark.parametrize("assignment", ["paper", "stable"])
+@pytest.mark.parametrize("assignment", ["paper", "stable", "deep"])
 def test_the_second_release_has_the_groups_of_table_3a(assignment: str) -> None:
     table = snapshot(SECOND)
     for seed in range(10):

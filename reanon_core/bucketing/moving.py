@@ -56,8 +56,20 @@ def lay_out(
     fakes = np.repeat(np.arange(len(counterfeits), dtype=np.int32), counterfeits)
     row = np.concatenate([row, np.full(len(fakes), COUNTERFEIT, np.int32)])
     slot = np.concatenate([slot, fakes])
-    by_slot = counting_order(slot, len(signatures.values))
-    return Layout(row[by_slot], slot[by_slot], starts_of(slot, len(signatures.values)))
+    starts = starts_of(slot, len(signatures.values))
+    slots = np.repeat(np.arange(len(signatures.values), dtype=np.int32), np.diff(starts))
+    return Layout(_distributed(row, slot, starts), slots, starts)
+
+
+@compiled
+def _distributed(row: Int32, slot: Int32, starts: Int64) -> Int32:
+    """The rows slot by slot, within a slot in the order in which they come."""
+    cursor = starts.copy()
+    listed = np.empty(len(row), dtype=np.int32)
+    for i in range(len(row)):
+        listed[cursor[slot[i]]] = row[i]
+        cursor[slot[i]] += 1
+    return listed
 
 
 def _pad_places(pads: Int64, rows: Int64, rng: np.random.Generator) -> Int64:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from reanon_core.kernels.siphash import keyed_permutation
+from reanon_core.model.arrays import Int32
 from reanon_core.model.plan import Plan
 from reanon_core.model.release import Auxiliary, Boxes, Release
 from reanon_core.model.snapshot import Snapshot
@@ -18,7 +19,7 @@ def emit(snapshot: Snapshot, plan: Plan, rng: np.random.Generator) -> tuple[Rele
     """
     number = keyed_permutation(plan.groups, rng)  # the public number of each group
     boxes = bounding_boxes(snapshot, plan)
-    origin = np.argsort(number)
+    origin = _inverse(number)
     shuffled = Boxes(boxes.low[:, origin], boxes.high[:, origin], boxes.missing[:, origin])
 
     published = np.flatnonzero(plan.group >= 0)
@@ -28,8 +29,7 @@ def emit(snapshot: Snapshot, plan: Plan, rng: np.random.Generator) -> tuple[Rele
     built[:, 1] = np.concatenate([snapshot.sensitive[published], fakes.sensitive])
     built_row = keyed_permutation(len(built), rng)  # the built row behind each public one
     public = built.view(np.int64).ravel()[built_row].view(np.int32).reshape(-1, 2)
-    row = np.empty_like(built_row)
-    row[built_row] = np.arange(len(row), dtype=np.int32)
+    row = _inverse(built_row)
 
     holding, count = np.unique(number[fakes.group], return_counts=True)
     return (
@@ -37,3 +37,10 @@ def emit(snapshot: Snapshot, plan: Plan, rng: np.random.Generator) -> tuple[Rele
         Auxiliary(holding, count.astype(np.int32)),
         Trace(snapshot.persons[published], row[: len(published)]),
     )
+
+
+def _inverse(permutation: Int32) -> Int32:
+    """Where each number stands in the permutation."""
+    inverse = np.empty_like(permutation)
+    inverse[permutation] = np.arange(len(permutation), dtype=np.int32)
+    return inverse

@@ -102,8 +102,8 @@ def growth_and_memory(data: Data) -> tuple[float, float]:
     small = [snapshot(data.table, rng.choice(len(data.table), 200_000, replace=False)) for _ in range(3)]
     many = data.table[rng.integers(0, len(data.table), 2_000_000)]
     large = snapshot(many, np.arange(len(many)))
-    time_small = min(publish_seconds([one])[0] for one in small)
-    time_large = min(publish_seconds([large])[0] for _ in range(2))
+    time_small = min(publish_seconds([one])[0] for one in small for _ in range(3))
+    time_large = min(publish_seconds([large])[0] for _ in range(4))
     publisher = MInvariance(m=10)
     peak = peak_bytes(lambda: publish(publisher, large, publisher.initial_state(), np.random.default_rng(0)))
     return time_large / time_small, peak / large.size

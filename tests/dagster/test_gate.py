@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from making.faults import Forgetful
 from making.series import SERIES, lively, people, write_series
 
-from reanon_core.algorithms.m_invariance.publisher import MInvariance
 from reanon_core.model.errors import Refused
 from reanon_core.model.release import Release
 from reanon_dagster.cli import main
@@ -26,13 +26,6 @@ from reanon_dagster.series.loading import load_series
 from reanon_dagster.storage import export, writing
 
 TODAY = date(2030, 1, 1)
-
-
-class Forgetful(MInvariance):
-    """A publisher with a fault: it forgets everybody, so that its second release breaks m-invariance."""
-
-    def plan(self, snapshot, state, rng):  # type: ignore[no-untyped-def]
-        return super().plan(snapshot, self.initial_state(), rng)
 
 
 @pytest.fixture

@@ -38,16 +38,18 @@ def next_request(naming: Naming) -> dg.RunRequest | dg.SkipReason:
     snapshot, so that a corrected one is tried again and nothing is tried twice.
     """
     series = naming.series
+    today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
     try:
         records = sound(series).records
-        release = ready(series, records, date.today())  # noqa: DTZ011  a release is due by the steward's own calendar
+        release = ready(series, records, today)
     except ReanonError as error:
         return dg.SkipReason(error.redacted())
     if release is None:
         waiting = expected(series, records)
-        return dg.SkipReason(
-            f"{waiting} is not due or has no snapshot yet" if waiting else "every release is published"
-        )
+        if waiting is None:
+            return dg.SkipReason("every release is published")
+        due = series.calendar.is_due(waiting, today)
+        return dg.SkipReason(f"{waiting} waits for its snapshot" if due else f"{waiting} is not due yet")
     seen = source_path(series, release).stat()
     return dg.RunRequest(
         run_key=f"{naming.name}:{release}:{seen.st_mtime_ns}:{seen.st_size}",

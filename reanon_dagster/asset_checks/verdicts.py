@@ -15,12 +15,17 @@ def check_name(name: str) -> str:
 
 
 def spec(
-    name: str, asset: dg.AssetKey, description: str, partitions: dg.PartitionsDefinition[str]
+    name: str, asset: dg.AssetKey, description: str, partitions: dg.PartitionsDefinition[str], *, blocking: bool = True
 ) -> dg.AssetCheckSpec:
-    """A check that has an answer for each partition."""
+    """A check that has an answer for each partition.
+
+    Blocking is what the page says of it. What really blocks is the step, which fails with the check.
+    """
     with warnings.catch_warnings():  # partitions of checks are a preview in this version of Dagster: seen to work
         warnings.simplefilter("ignore", dg.PreviewWarning)
-        return dg.AssetCheckSpec(check_name(name), asset=asset, description=description, partitions_def=partitions)
+        return dg.AssetCheckSpec(
+            check_name(name), asset=asset, description=description, partitions_def=partitions, blocking=blocking
+        )
 
 
 def specs(

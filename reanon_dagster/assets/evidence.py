@@ -27,7 +27,7 @@ def build_evidence(naming: Naming) -> dg.AssetsDefinition:
             found = evidence_of(series, release, progress=context.log.info)
         yield dg.MaterializeResult(
             metadata={
-                **found.numbers,
+                **{name: float(f"{value:.4g}") for name, value in found.numbers.items()},
                 "history": dg.MetadataValue.md(history_plot(found.history)),
                 "seconds": round(time.perf_counter() - began, 3),
                 "peak memory, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,

@@ -1,9 +1,11 @@
 """Keys, groups and the words that all assets of a series share."""
 
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -64,8 +66,15 @@ class Naming:
 
 @contextmanager
 def refusals_as_failures() -> Iterator[None]:
-    """Our errors as Dagster failures, without any value of the data: what is logged is read by many."""
+    """Errors as Dagster failures, without any value of the data: what is logged is read by many."""
     try:
         yield
     except ReanonError as error:
         raise dg.Failure(description=error.redacted(), allow_retries=False) from None
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        raise dg.Failure(
+            description=f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}; "
+            f"its text may hold data and is not shown here: reanon publish shows it",
+            allow_retries=False,
+        ) from None

@@ -25,7 +25,13 @@ def build_snapshot(naming: Naming) -> dg.AssetsDefinition:
     series, key = naming.series, naming.key("snapshot")
     specs = [
         spec("valid", key, "The snapshot can be used.", naming.partitions),
-        spec("drift", key, "The number of people is close to that of the release before.", naming.partitions),
+        spec(
+            "drift",
+            key,
+            "The number of people is close to that of the release before.",
+            naming.partitions,
+            blocking=series.config.max_drift is not None,
+        ),
     ]
 
     @naming.asset("snapshot", DESCRIPTION, check_specs=specs)

@@ -50,10 +50,12 @@ def next_request(naming: Naming) -> dg.RunRequest | dg.SkipReason:
             return dg.SkipReason("every release is published")
         due = series.calendar.is_due(waiting, today)
         return dg.SkipReason(f"{waiting} waits for its snapshot" if due else f"{waiting} is not due yet")
-    seen = source_path(series, release).stat()
+    key, seen = series.calendar.partition_key(release), source_path(series, release).stat()
+    if not naming.partitions.has_partition_key(key):
+        return dg.SkipReason(f"{release} is due today, and Dagster, whose clock is UTC, has no partition for it yet")
     return dg.RunRequest(
         run_key=f"{naming.name}:{release}:{seen.st_mtime_ns}:{seen.st_size}",
-        partition_key=series.calendar.partition_key(release),
+        partition_key=key,
     )
 
 

@@ -16,6 +16,11 @@ for, and the usefulness of this release is measured. Numbers only; nobody is nam
 """
 
 
+def readable(value: float) -> float:
+    """Whole numbers as they are, others with four digits."""
+    return int(value) if value == int(value) else float(f"{value:.4g}")
+
+
 def build_evidence(naming: Naming) -> dg.AssetsDefinition:
     """The asset that attacks and measures what is out."""
     series = naming.series
@@ -27,7 +32,7 @@ def build_evidence(naming: Naming) -> dg.AssetsDefinition:
             found = evidence_of(series, release, progress=context.log.info)
         yield dg.MaterializeResult(
             metadata={
-                **{name: float(f"{value:.4g}") for name, value in found.numbers.items()},
+                **{name: readable(value) for name, value in found.numbers.items()},
                 "history": dg.MetadataValue.md(history_plot(found.history)),
                 "seconds": round(time.perf_counter() - began, 3),
                 "peak memory, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,

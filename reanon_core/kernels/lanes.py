@@ -44,3 +44,22 @@ def _pack_lanes(ranks: Int32, width: int, words: UInt64) -> None:
                     rank = np.uint64(ranks[attribute, entry])
                     value = rank if number % 2 == 0 else top - np.uint64(1) - rank
                 words[word, entry] |= value << shift
+
+
+@compiled
+def guard_bits(width: int) -> np.uint64:
+    """The top bit of every lane."""
+    guard = np.uint64(0)
+    for lane in range(64 // width):
+        guard |= np.uint64(1) << np.uint64(lane * width + width - 1)
+    return guard
+
+
+@compiled
+def lane_minimum(x: np.uint64, y: np.uint64, guard: np.uint64, down: np.uint64) -> np.uint64:
+    """The smaller value of every lane; `down` is the lane's width less one.
+
+    With the guard set in x, subtracting y leaves it where x >= y; from there it is spread over the lane as a mask.
+    """
+    smaller = ((x | guard) - y) & guard
+    return np.uint64(x ^ ((x ^ y) & (smaller - (smaller >> down))))

@@ -7,6 +7,7 @@ their sensitive value and their number. The extent of a node on all attributes i
 import numpy as np
 
 from reanon_core.compiled import compiled
+from reanon_core.kernels.lanes import guard_bits, lane_minimum
 from reanon_core.kernels.mondrian_cuts import count_ranks, cut_score, lane_of, median_cut, rank_in, relaxed_cut
 from reanon_core.model.arrays import Float64, Int32, Int64, UInt64
 
@@ -128,18 +129,14 @@ def _satisfies(counts: Int64, rows: int, share: Float64, k: int, ell: int, form:
 @compiled
 def _extent(words: UInt64, width: int, begin: int, end: int, low: Int64, high: Int64) -> None:
     """The least and greatest rank of each attribute over the rows; high < low where all values are missing."""
-    down, top = np.uint64(width - 1), (np.uint64(1) << np.uint64(width - 1)) - np.uint64(1)
-    guard = np.uint64(0)
-    for lane in range(64 // width):
-        guard |= np.uint64(1) << np.uint64(lane * width + width - 1)
+    top = (np.uint64(1) << np.uint64(width - 1)) - np.uint64(1)
+    guard, down = guard_bits(width), np.uint64(width - 1)
     per_word = 64 // width
     for word in range(len(words)):
         source = words[word]
         x = source[begin]
         for row in range(begin + 1, end):
-            y = source[row]
-            smaller = ((x | guard) - y) & guard
-            x ^= (x ^ y) & (smaller - (smaller >> down))
+            x = lane_minimum(x, source[row], guard, down)
         for pair in range(per_word // 2):
             attribute = word * (per_word // 2) + pair
             if attribute < len(low):

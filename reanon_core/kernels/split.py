@@ -3,14 +3,14 @@
 A bucket is `s` lists of `k` entries, one list for each value of its signature. A node of the recursion is the
 same stretch of layers in every list, so it needs no copies: a bucket, a first layer and a number of layers.
 
-The extent of a set of entries on all attributes is one packed minimum. Each attribute owns two lanes of a
-64-bit word, its rank and the complement of its rank; the lane-wise minimum of both gives the least and the greatest
-rank. An empty value (a counterfeit, or a missing one) is the neutral element of the minimum in its lanes.
+The extent of a set of entries on all attributes is one packed minimum (lanes.py). A counterfeit, or a missing value, is
+the neutral element of it.
 """
 
 import numpy as np
 
 from reanon_core.compiled import compiled
+from reanon_core.kernels.lanes import guard_bits, lane_minimum
 from reanon_core.model.arrays import Int8, Int32, Int64, UInt64
 
 LOCAL = 2048
@@ -151,10 +151,7 @@ def _layer_extents(
     order: Int32, words: UInt64, width: int, start: int, length: int, lists: int, begin: int, count: int, layers: UInt64
 ) -> None:
     """The packed extent of each layer: the i-th entries of all lists together."""
-    down = np.uint64(width - 1)
-    guard = np.uint64(0)
-    for lane in range(64 // width):
-        guard |= np.uint64(1) << np.uint64(lane * width + width - 1)
+    guard, down = guard_bits(width), np.uint64(width - 1)
     for word in range(len(words)):
         source = words[word]
         layer = layers[word]
@@ -164,9 +161,7 @@ def _layer_extents(
         for each in range(1, lists):
             at = start + each * length + begin
             for i in range(count):
-                x, y = layer[i], source[order[at + i]]
-                smaller = ((x | guard) - y) & guard  # the guard bit stays where x >= y
-                layer[i] = x ^ ((x ^ y) & (smaller - (smaller >> down)))
+                layer[i] = lane_minimum(layer[i], source[order[at + i]], guard, down)
 
 
 @compiled
@@ -174,10 +169,7 @@ def _cheapest_scheme(
     layers: UInt64, count: int, width: int, place: Int64, attributes: int, running: UInt64, after: Int64
 ) -> tuple[int, int]:
     """The least cost over i, and the smallest i that has it: the first i layers against the rest."""
-    down = np.uint64(width - 1)
-    guard = np.uint64(0)
-    for lane in range(64 // width):
-        guard |= np.uint64(1) << np.uint64(lane * width + width - 1)
+    guard, down = guard_bits(width), np.uint64(width - 1)
     # Extents grow quickly and then stay: a perimeter is computed again only where the extent has changed.
     for word in range(len(running)):
         running[word] = layers[word, count - 1]
@@ -185,10 +177,8 @@ def _cheapest_scheme(
     for i in range(count - 1, 0, -1):
         grown = False
         for word in range(len(running)):
-            x, y = running[word], layers[word, i]
-            smaller = ((x | guard) - y) & guard
-            least = x ^ ((x ^ y) & (smaller - (smaller >> down)))
-            grown |= least != x
+            least = lane_minimum(running[word], layers[word, i], guard, down)
+            grown |= least != running[word]
             running[word] = least
         if grown:
             perimeter = _perimeter(running, width, place, attributes)
@@ -200,10 +190,8 @@ def _cheapest_scheme(
     for i in range(1, count):
         grown = False
         for word in range(len(running)):
-            x, y = running[word], layers[word, i - 1]
-            smaller = ((x | guard) - y) & guard
-            least = x ^ ((x ^ y) & (smaller - (smaller >> down)))
-            grown |= least != x
+            least = lane_minimum(running[word], layers[word, i - 1], guard, down)
+            grown |= least != running[word]
             running[word] = least
         if grown:
             perimeter = _perimeter(running, width, place, attributes)

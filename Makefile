@@ -3,6 +3,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Files with compiled loops: when one changes, all are compiled anew, because a caller's cache does not see its callee.
+COMPILED := $(shell grep -rl --include='*.py' '^@compiled' reanon_core)
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-all lint bench ui clean
@@ -10,11 +12,15 @@ STAMP := $(VENV)/.installed
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
-$(STAMP): requirements.lock pyproject.toml
+$(VENV)/.packages: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed; name it with make PYTHON=..." >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(VENV)/.packages
+
+$(STAMP): $(VENV)/.packages $(COMPILED)
+	@find reanon_core -name '*.nb[ic]' -delete
 	$(BIN)/python -m reanon_core.warm
 	@touch $(STAMP)
 
@@ -24,10 +30,12 @@ demo: $(STAMP) .dagster/dagster.yaml ## run the census demo through Dagster: 8 q
 	@DAGSTER_HOME=$(CURDIR)/.dagster $(BIN)/python data/census/demo.py
 
 test: $(STAMP) ## run the test-suite
-	$(BIN)/python -m pytest -q -n 2 tests
+	$(BIN)/python -m pytest -q -n 2 -m "not slow and not server" tests
+	$(BIN)/python -m pytest -q -m "server and not slow" tests/dagster
 
 test-all: $(STAMP) ## also what is too long for CI
-	$(BIN)/python -m pytest -q -n 2 -m "slow or not slow" tests
+	$(BIN)/python -m pytest -q -n 2 -m "not server" tests
+	$(BIN)/python -m pytest -q -m server tests/dagster
 
 lint: $(STAMP) ## ruff and mypy --strict
 	$(BIN)/ruff check .

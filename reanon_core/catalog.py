@@ -4,10 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
+from reanon_core.algorithms.bpg.publisher import Bpg
 from reanon_core.algorithms.m_invariance.publisher import MInvariance
 from reanon_core.algorithms.mondrian.publisher import Mondrian
+from reanon_core.attacks.difference import DifferenceAttack
 from reanon_core.attacks.exact_risk import ExactRisk
 from reanon_core.attacks.intersection import IntersectionAttack
+from reanon_core.checks.atoms import Atoms
 from reanon_core.checks.k_anonymity import KAnonymity
 from reanon_core.checks.l_diversity import LDiversity
 from reanon_core.checks.m_invariance import MInvariance as MInvarianceCheck
@@ -29,9 +32,10 @@ from reanon_core.metrics.query_error import CountingQueryError
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.protocols import Attack, Check, Publisher
 
-PUBLISHERS: dict[str, type[MInvariance | Mondrian]] = {
+PUBLISHERS: dict[str, type[MInvariance | Mondrian | Bpg]] = {
     "m-invariance": MInvariance,
     "mondrian": Mondrian,
+    "bpg": Bpg,
 }
 
 WEAKEST: dict[str, dict[str, object]] = {
@@ -40,21 +44,27 @@ WEAKEST: dict[str, dict[str, object]] = {
     "l-diversity": {"ell": 2},
     "m-uniqueness": {"m": 2},
     "mondrian": {"k": 2, "ell": 2},
+    "bpg": {"k": 2, "ell": 2},
+    "atoms": {"k": 2, "ell": 2},
     "t-closeness": {"t": 0.9},
 }
 """The weakest parameters of what has parameters without a default."""
 
-CHECKS: dict[str, type[WellFormedness | KAnonymity | LDiversity | TCloseness | MUniqueness | MInvarianceCheck]] = {
+CHECKS: dict[
+    str, type[WellFormedness | KAnonymity | LDiversity | TCloseness | MUniqueness | MInvarianceCheck | Atoms]
+] = {
     "well-formedness": WellFormedness,
     "k-anonymity": KAnonymity,
     "l-diversity": LDiversity,
     "t-closeness": TCloseness,
     "m-uniqueness": MUniqueness,
     "m-invariance": MInvarianceCheck,
+    "atoms": Atoms,
 }
 
-ATTACKS: dict[str, type[IntersectionAttack | ExactRisk]] = {
+ATTACKS: dict[str, type[IntersectionAttack | DifferenceAttack | ExactRisk]] = {
     "intersection": IntersectionAttack,
+    "difference": DifferenceAttack,
     "risk": ExactRisk,
 }
 
@@ -135,9 +145,17 @@ def _own_checks_of_mondrian(publisher: Mondrian) -> tuple[Check, ...]:
     return checks if publisher.t is None else (*checks, TCloseness(t=publisher.t))
 
 
+def _own_checks_of_bpg(publisher: Bpg) -> tuple[Check, ...]:
+    checks: tuple[Check, ...] = (WellFormedness(), KAnonymity(k=publisher.k))
+    if publisher.ell > 1:
+        checks += (LDiversity(ell=publisher.ell),)
+    return (*checks, Atoms(k=publisher.k, ell=publisher.ell))
+
+
 OWN_CHECKS: dict[str, Callable[[Any], tuple[Check, ...]]] = {
     "m-invariance": _own_checks_of_m_invariance,
     "mondrian": _own_checks_of_mondrian,
+    "bpg": _own_checks_of_bpg,
 }
 
 

@@ -14,7 +14,7 @@ ROW = re.compile(r"^\| ([^|]+) \| ([^|]+) \| `([\w.]+)` \| `([\w/.:]+)` \|$", re
 
 
 def key_of(path: Path) -> str:
-    found = re.search(r"\[([A-Z]+\d+)\]", path.read_text())
+    found = re.search(r"\[([A-Z]+\d*)\]", path.read_text())
     assert found, f"{path} names no paper key"
     return found.group(1)
 

@@ -19,6 +19,8 @@ class Maker:
 
     path: Path
     instance: dg.DagsterInstance
+    loud: bool = False
+    """Whether Dagster says on the console what it does."""
 
     @property
     def name(self) -> str:
@@ -32,7 +34,7 @@ class Maker:
             partition_key=load_series(self.path).calendar.partition_key(release),
             instance=self.instance,
             asset_selection=[self.key(asset) for asset in assets],
-            run_config=QUIET,
+            run_config={} if self.loud else QUIET,
             raise_on_error=False,
         )
 

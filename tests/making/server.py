@@ -23,7 +23,7 @@ MODULE = "reanon_dagster.definitions"
 REPOSITORY = {"repositoryName": "__repository__", "repositoryLocationName": MODULE}
 # The daemon looks at its backfills every 30 seconds and knows no setting for it. Nothing else is changed.
 QUICK_DAEMON = (
-    "import dagster._daemon.controller as controller; controller.DEFAULT_DAEMON_INTERVAL_SECONDS = 0.5; "
+    "import dagster._daemon.controller as controller; controller.DEFAULT_DAEMON_INTERVAL_SECONDS = 1; "
     "from dagster._daemon.cli import cli; cli()"
 )
 ENDED = {"COMPLETED", "COMPLETED_SUCCESS", "COMPLETED_FAILED", "FAILED", "CANCELED"}
@@ -47,6 +47,8 @@ class Run:
     partition: str
     status: str
     start: float
+    end: float
+    id: str
 
 
 @dataclass(frozen=True)
@@ -101,8 +103,27 @@ class Server:
         listed = []
         for run in answer["runsOrError"]["results"]:
             tags = {tag["key"]: tag["value"] for tag in run["tags"]}
-            listed.append(Run(tags["dagster/partition"], run["status"], run["startTime"] or 0.0))
+            listed.append(
+                Run(
+                    tags["dagster/partition"],
+                    run["status"],
+                    run["startTime"] or 0.0,
+                    run["endTime"] or 0.0,
+                    run["runId"],
+                )
+            )
         return sorted(listed, key=lambda run: run.start)
+
+    def refusal(self, backfill: str) -> str:
+        """What the one failed step of a backfill's one run told the steward."""
+        (run,) = self.runs(backfill)
+        with dg.DagsterInstance.from_config(str(self.home)) as instance:
+            records = instance.get_records_for_run(run.id, of_type=dg.DagsterEventType.STEP_FAILURE).records
+        event = records[0].event_log_entry.dagster_event
+        assert event is not None
+        told = event.step_failure_data.user_failure_data
+        assert told is not None
+        return str(told.description)
 
     def wait(self, condition: Callable[[], T | None], seconds: float, what: str) -> T:
         """What the condition gives, as soon as it gives something; a failure that says what was waited for."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from reanon_core.model.errors import OutOfOrder
+from reanon_core.model.errors import OutOfOrder, Refused
 from reanon_core.model.ledger import Entry
 from reanon_core.model.packing import Packable, pack, unpack
 from reanon_core.model.release import Auxiliary, Boxes, Release
@@ -13,10 +13,12 @@ from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.model.trace import Trace
 from reanon_core.model.verdict import Verdict
+from reanon_dagster.releasing.arriving import read_open
 from reanon_dagster.releasing.candidate import Candidate, arrays
 from reanon_dagster.releasing.gate import accept
 from reanon_dagster.releasing.preparing import checks_of, judge
 from reanon_dagster.releasing.publish import sound
+from reanon_dagster.sources.locating import snapshot_exists
 from reanon_dagster.storage import reading, writing
 from reanon_dagster.storage.connection import opened
 
@@ -55,8 +57,24 @@ def publish_staged(series: "Series", release: str) -> "Recorded | None":
             else f"release {release} has no candidate: materialize its candidate first"
         )
     candidate = restored(data, series.schema)
+    _require_same_snapshot(series, candidate)
     verdicts, memories = judge(checks_of(series), candidate.entry, view.standing.memories)
     return accept(series, replace(candidate, verdicts=verdicts, memories=memories))
+
+
+def _require_same_snapshot(series: "Series", candidate: Candidate) -> None:
+    """Refuse a candidate whose snapshot was corrected after it was computed; one that is gone cannot have been.
+
+    Raises: Refused.
+    """
+    if not snapshot_exists(series, candidate.release):
+        return
+    read, _ = read_open(series, candidate.release)
+    if read.input_digest != candidate.input_digest:
+        raise Refused(
+            f"the snapshot of {candidate.release} was changed after its candidate was computed; "
+            f"materialize the candidate again"
+        )
 
 
 def packed(candidate: Candidate) -> bytes:

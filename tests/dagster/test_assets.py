@@ -267,6 +267,15 @@ def test_a_snapshot_corrected_before_its_release_is_published_is_taken(maker: Ma
     assert look(load_series(maker.path)).records[0].people == 120
 
 
+def test_a_candidate_whose_snapshot_was_corrected_since_is_not_published_alone(maker: Maker, tmp_path: Path) -> None:
+    first = load_series(maker.path).calendar.first
+    assert maker.make(first, ("snapshot", "candidate")).success
+    snapshot = tmp_path / "snapshots" / f"{first}.csv"
+    snapshot.write_text("\n".join(snapshot.read_text().splitlines()[:-6]) + "\n")
+    assert "was changed after its candidate was computed" in maker.refusal(first, ("published",))
+    assert maker.make(first).success
+
+
 def test_a_snapshot_much_smaller_than_the_one_before_is_a_warning(maker: Maker, tmp_path: Path) -> None:
     maker.make("r1")
     correct(tmp_path, "r2", people(60))

@@ -12,7 +12,6 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib as mpl
@@ -24,19 +23,17 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "data" / "census")]
+sys.path[:0] = [str(ROOT / "tests" / "benchmarks")]
 
-import generate  # noqa: E402
+from census import snapshots  # noqa: E402
 
 from reanon_core.algorithms.m_invariance.publisher import MInvariance  # noqa: E402
 from reanon_core.metrics.query_error import CountingQueryError  # noqa: E402
 from reanon_core.model.ledger import Entry  # noqa: E402
 from reanon_core.model.release import Release  # noqa: E402
-from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive  # noqa: E402
-from reanon_core.model.snapshot import Snapshot  # noqa: E402
+from reanon_core.model.schema import Schema  # noqa: E402
 from reanon_core.replay import publications  # noqa: E402
 
-QUASI_IDENTIFIERS = ("age", "gender", "education", "birthplace")
 MEASURES = {
     "counterfeits": "counterfeits in the release",
     "buckets": "buckets that hold people",
@@ -46,19 +43,6 @@ MEASURES = {
 COLOURS = {"paper": "#7f7f7f", "stable": "#0072b2", "deep": "#d55e00"}
 EVERY = 10
 """Query errors are measured at the first release and at every tenth after it."""
-
-
-def schema(sensitive: str) -> Schema:
-    columns = tuple(QuasiIdentifier(name=n, domain=(0, len(generate.labels[n]) - 1)) for n in QUASI_IDENTIFIERS)
-    return Schema(quasi_identifiers=columns, sensitive=Sensitive(name=sensitive, values=generate.labels[sensitive]))
-
-
-def snapshots(sensitive: str, seed: int, given: argparse.Namespace) -> Iterator[Snapshot]:
-    """The T-series of one seed."""
-    people = generate.population(given.people, seed)
-    columns, codes = schema(sensitive), np.stack([people[name] for name in QUASI_IDENTIFIERS])
-    for rows in generate.t_series(given.people, given.rows, given.update, given.releases, seed):
-        yield Snapshot(columns, rows.astype(np.int64), codes[:, rows], people[sensitive][rows])
 
 
 def perimeter(release: Release, columns: Schema) -> float:
@@ -73,7 +57,9 @@ def curves(sensitive: str, how: str, seed: int, given: argparse.Namespace) -> di
     publisher = MInvariance(m=given.m, assignment=how)
     taken: dict[str, list[float]] = {name: [] for name in (*MEASURES, "seconds")}
     begun = time.process_time()
-    series = snapshots(sensitive, seed, given)
+    series = snapshots(
+        sensitive, seed, people=given.people, rows=given.rows, update=given.update, releases=given.releases
+    )
     for number, (snapshot, publication) in enumerate(publications(publisher, series, np.random.default_rng(seed))):
         taken["seconds"].append(time.process_time() - begun)
         roster = publication.state.roster

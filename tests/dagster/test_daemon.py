@@ -66,22 +66,22 @@ def test_an_asset_backfill_of_8_releases_given_in_reverse_completes_in_order(
 def test_a_release_whose_check_fails_holds_all_later_ones_back_and_the_backfill_goes_on_when_it_is_corrected(
     server: Server, clinics: dict[str, Path]
 ) -> None:
-    series = clinics["faulty"]
-    snapshot = series / "snapshots" / "2024-04.csv"
+    series, months = clinics["faulty"], MONTHS[:4]
+    snapshot = series / "snapshots" / "2024-02.csv"
     right = pd.read_csv(snapshot)
     pd.concat([right, right.head(1)]).to_csv(snapshot, index=False)  # somebody is there twice
-    first = server.backfill_assets("faulty", keys(MONTHS[::-1]))
+    first = server.backfill_assets("faulty", keys(months[::-1]))
     assert server.end_of(first, 300) == "COMPLETED_FAILED"
-    assert committed(series) == out(series) == MONTHS[:3]
+    assert committed(series) == out(series) == months[:1]
     statuses = {run.partition: run.status for run in server.runs(first)}
-    assert statuses == dict.fromkeys(keys(MONTHS[:3]), "SUCCESS") | dict.fromkeys(keys(MONTHS[3:]), "FAILURE")
-    assert recorded(server, "faulty/snapshot", "valid")["2024-04-01"] == "FAILED"
+    assert statuses == dict.fromkeys(keys(months[:1]), "SUCCESS") | dict.fromkeys(keys(months[1:]), "FAILURE")
+    assert recorded(server, "faulty/snapshot", "valid")["2024-02-01"] == "FAILED"
     right.to_csv(snapshot, index=False)
-    second = server.backfill_assets("faulty", keys(MONTHS[:2:-1]))
+    second = server.backfill_assets("faulty", keys(months[:0:-1]))
     assert server.end_of(second, 300) == "COMPLETED_SUCCESS"
-    in_order_and_alone(server, second, MONTHS[3:])
-    assert committed(series) == out(series) == MONTHS
-    assert recorded(server, "faulty/snapshot", "valid")["2024-04-01"] == "SUCCEEDED"
+    in_order_and_alone(server, second, months[1:])
+    assert committed(series) == out(series) == months
+    assert recorded(server, "faulty/snapshot", "valid")["2024-02-01"] == "SUCCEEDED"
 
 
 def test_a_job_backfill_waits_for_a_late_snapshot_takes_it_and_refuses_to_change_it_afterwards(

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.split import split as literal_split
 
-from reanon_core.algorithms.m_invariance.split import split_buckets
 from reanon_core.bucketing.moving import COUNTERFEIT, Layout
 from reanon_core.bucketing.signatures import Signatures
+from reanon_core.bucketing.splitting import split_buckets
 from reanon_core.kernels.lanes import lane_width
 from reanon_core.kernels.ranks import DENSE_RANGE, dense_ranks
 from reanon_core.model.arrays import MISSING

@@ -15,7 +15,7 @@ from reanon_core.recoding.lengths import length_scales
 def split_buckets(qi: Int32, layout: Layout, signatures: Signatures, extent: Int64) -> Int32:
     """The group of each entry of the layout; every group has one entry of each value of its signature.
 
-    Paper: [XT07] Section 4.3. Lengths are normalised by the domain and scaled to integers (departure D4), so that
+    Paper: [XT07] Section 4.3. Lengths are normalised by the domain and scaled to integers (departure D4 there), so that
     the same rows give the same groups on any machine.
     """
     entries = len(layout.row)

@@ -18,7 +18,6 @@ from reanon_core.kernels.siphash import fresh_key, siphash_words
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.recoding.lengths import grown_extent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +38,6 @@ class Arrangement:
     division: Division
     signatures: Signatures
     layout: Layout
-    extent: Int64  # [2, d]
     withheld: int
     """How many new rows are held back because their value is too frequent."""
 
@@ -86,7 +84,6 @@ def arrange(snapshot: Snapshot, state: BucketState, rules: BucketRules, rng: np.
         division=division,
         signatures=buckets.signatures,
         layout=layout,
-        extent=grown_extent(snapshot, state.extent),
         withheld=int(withheld.sum()),
     )
 

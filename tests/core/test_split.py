@@ -40,7 +40,9 @@ def test_the_compiled_split_makes_the_groups_of_the_literal_one(
     slot = np.repeat(np.arange(len(starts) - 1), np.diff(starts)).astype(np.int32)
     signatures = Signatures.of([tuple(range(lists)) for lists, _ in sizes])
     extent = np.tile(np.array([[-spread // 2], [spread]], dtype=np.int64), attributes)
-    group = split_buckets(qi, Layout(row, slot, starts), signatures, extent)
+    layout = Layout(row, slot, starts)
+    scales = length_scales(extent[1] - extent[0], layout.deepest)
+    group = split_buckets(qi, layout, signatures, extent[0], scales)
 
     codes = [
         [None if fake[e] or qi[a, e] == MISSING else int(qi[a, e]) for a in range(attributes)] for e in range(entries)

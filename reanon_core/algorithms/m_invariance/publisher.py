@@ -24,6 +24,7 @@ from reanon_core.model.errors import InvalidParameter, require
 from reanon_core.model.packing import Packable
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.recoding.lengths import grown_extent, length_scales
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +84,9 @@ class MInvariance:
             on_qi_change=self.on_qi_change,
         )
         arranged = arrange(snapshot, state, rules, rng)
-        entry_group = split_buckets(snapshot.qi, arranged.layout, arranged.signatures, arranged.extent)
+        extent = grown_extent(snapshot, state.extent)
+        scales = length_scales(extent[1] - extent[0], arranged.layout.deepest)
+        entry_group = split_buckets(snapshot.qi, arranged.layout, arranged.signatures, extent[0], scales)
         found = grouped(snapshot.size, arranged.layout, entry_group, arranged.signatures)
         return BucketedPlan(
             group=found.group,
@@ -93,7 +96,7 @@ class MInvariance:
             division=arranged.division,
             signatures=arranged.signatures,
             signature=found.signature,
-            extent=arranged.extent,
+            extent=extent,
         )
 
     def advance(self, state: MInvarianceState, snapshot: Snapshot, plan: BucketedPlan) -> MInvarianceState:

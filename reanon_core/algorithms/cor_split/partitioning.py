@@ -7,6 +7,7 @@ import numpy as np
 
 from reanon_core.algorithms.cor_split.loom import Loom, loom_of
 from reanon_core.algorithms.cor_split.repairing import repair, woven
+from reanon_core.algorithms.cor_split.settling import settle_components
 from reanon_core.algorithms.cor_split.state import CorSplitState
 from reanon_core.bucketing.arranging import Arrangement
 from reanon_core.bucketing.moving import COUNTERFEIT, Layout
@@ -62,9 +63,25 @@ def partitioned(
     depth = np.diff(layout.starts[signatures.offsets]) // lists
     begin = state.web.groups + np.concatenate([np.zeros(1, np.int64), np.cumsum(depth)])
     repair(loom, begin, lists)
+    if rules.combine and rules.n > 1:
+        settle_components(loom, _values_of_groups(loom, begin, lists))
     places, groups = woven(loom, entry_group)
     layered = _with_layers(layout, entry_group, signatures, loom, groups)
     return Partitioned(layout=layered[0], entry_group=layered[1], web=_web_of(loom, places, groups))
+
+
+def _values_of_groups(loom: Loom, begin: Int64, lists: Int64) -> Int64:
+    """The number of values of each new group, merged ones included."""
+    past = int(loom.past[1])
+    values = np.zeros(int(loom.ends[1]) - past, np.int64)
+    split = np.repeat(lists, np.diff(begin))
+    values[: len(split)] = split
+    entry_group = np.empty(len(loom.row), np.int64)
+    places = loom.group[loom.past[0] : loom.past[0] + len(loom.row)] - past
+    entry_group[loom.held[: len(places)]] = places
+    merged = np.arange(past + len(split), int(loom.ends[1]))
+    values[len(split) :] = values[entry_group[loom.held[loom.first[merged] - loom.past[0]]]]
+    return values
 
 
 def _with_layers(

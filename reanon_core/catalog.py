@@ -5,17 +5,22 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from reanon_core.algorithms.bpg.publisher import Bpg
+from reanon_core.algorithms.cor_split.publisher import CorSplit
 from reanon_core.algorithms.m_invariance.publisher import MInvariance
 from reanon_core.algorithms.mondrian.publisher import Mondrian
 from reanon_core.attacks.difference import DifferenceAttack
 from reanon_core.attacks.exact_risk import ExactRisk
 from reanon_core.attacks.intersection import IntersectionAttack
 from reanon_core.checks.atoms import Atoms
+from reanon_core.checks.hc_safety import HcSafety
+from reanon_core.checks.historical_safety import HistoricalSafety
 from reanon_core.checks.k_anonymity import KAnonymity
 from reanon_core.checks.l_diversity import LDiversity
+from reanon_core.checks.linear import Linear
 from reanon_core.checks.m_invariance import MInvariance as MInvarianceCheck
 from reanon_core.checks.m_uniqueness import MUniqueness
 from reanon_core.checks.t_closeness import TCloseness
+from reanon_core.checks.weak_m_invariance import WeakMInvariance
 from reanon_core.checks.well_formedness import WellFormedness
 from reanon_core.metrics.counterfeits import CounterfeitCount
 from reanon_core.metrics.discernibility import Discernibility
@@ -32,10 +37,11 @@ from reanon_core.metrics.query_error import CountingQueryError
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.protocols import Attack, Check, Publisher
 
-PUBLISHERS: dict[str, type[MInvariance | Mondrian | Bpg]] = {
+PUBLISHERS: dict[str, type[MInvariance | Mondrian | Bpg | CorSplit]] = {
     "m-invariance": MInvariance,
     "mondrian": Mondrian,
     "bpg": Bpg,
+    "cor-split": CorSplit,
 }
 
 WEAKEST: dict[str, dict[str, object]] = {
@@ -47,11 +53,29 @@ WEAKEST: dict[str, dict[str, object]] = {
     "bpg": {"k": 2, "ell": 2},
     "atoms": {"k": 2, "ell": 2},
     "t-closeness": {"t": 0.9},
+    "cor-split": {"m": 2, "n": 1},
+    "weak-m-invariance": {"m": 2},
+    "hc-safety": {"n": 1},
+    "historical-safety": {"m": 2, "n": 1},
+    "linear": {"n": 1},
 }
 """The weakest parameters of what has parameters without a default."""
 
 CHECKS: dict[
-    str, type[WellFormedness | KAnonymity | LDiversity | TCloseness | MUniqueness | MInvarianceCheck | Atoms]
+    str,
+    type[
+        WellFormedness
+        | KAnonymity
+        | LDiversity
+        | TCloseness
+        | MUniqueness
+        | MInvarianceCheck
+        | Atoms
+        | WeakMInvariance
+        | HcSafety
+        | HistoricalSafety
+        | Linear
+    ],
 ] = {
     "well-formedness": WellFormedness,
     "k-anonymity": KAnonymity,
@@ -60,6 +84,10 @@ CHECKS: dict[
     "m-uniqueness": MUniqueness,
     "m-invariance": MInvarianceCheck,
     "atoms": Atoms,
+    "weak-m-invariance": WeakMInvariance,
+    "hc-safety": HcSafety,
+    "historical-safety": HistoricalSafety,
+    "linear": Linear,
 }
 
 ATTACKS: dict[str, type[IntersectionAttack | DifferenceAttack | ExactRisk]] = {
@@ -152,10 +180,20 @@ def _own_checks_of_bpg(publisher: Bpg) -> tuple[Check, ...]:
     return (*checks, Atoms(k=publisher.k, ell=publisher.ell))
 
 
+def _own_checks_of_cor_split(publisher: CorSplit) -> tuple[Check, ...]:
+    m, n = publisher.m, publisher.degree
+    safety = HistoricalSafety(
+        m=m, n=n, max_lifespan=publisher.max_lifespan, episodes=publisher.on_sensitive_change == "episode"
+    )
+    checks: tuple[Check, ...] = (WellFormedness(), KAnonymity(k=m), LDiversity(ell=m, form="frequency"), safety)
+    return (*checks, Linear(n=n, combine=publisher.combine)) if publisher.strict else checks
+
+
 OWN_CHECKS: dict[str, Callable[[Any], tuple[Check, ...]]] = {
     "m-invariance": _own_checks_of_m_invariance,
     "mondrian": _own_checks_of_mondrian,
     "bpg": _own_checks_of_bpg,
+    "cor-split": _own_checks_of_cor_split,
 }
 
 

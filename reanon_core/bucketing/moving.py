@@ -24,6 +24,11 @@ class Layout:
     slot: Int32  # [e] ascending
     starts: Int64  # [slots + 1] first entry of each slot
 
+    @property
+    def deepest(self) -> int:
+        """The number of entries of the fullest slot."""
+        return int(np.diff(self.starts).max(initial=0))
+
 
 def lay_out(
     *,

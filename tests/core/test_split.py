@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.split import split as literal_split
 
-from reanon_core.algorithms.m_invariance.split import split_buckets
 from reanon_core.bucketing.moving import COUNTERFEIT, Layout
 from reanon_core.bucketing.signatures import Signatures
+from reanon_core.bucketing.splitting import split_buckets
 from reanon_core.kernels.lanes import lane_width
 from reanon_core.kernels.ranks import DENSE_RANGE, dense_ranks
 from reanon_core.model.arrays import MISSING
@@ -40,7 +40,9 @@ def test_the_compiled_split_makes_the_groups_of_the_literal_one(
     slot = np.repeat(np.arange(len(starts) - 1), np.diff(starts)).astype(np.int32)
     signatures = Signatures.of([tuple(range(lists)) for lists, _ in sizes])
     extent = np.tile(np.array([[-spread // 2], [spread]], dtype=np.int64), attributes)
-    group = split_buckets(qi, Layout(row, slot, starts), signatures, extent)
+    layout = Layout(row, slot, starts)
+    scales = length_scales(extent[1] - extent[0], layout.deepest)
+    group = split_buckets(qi, layout, signatures, extent[0], scales)
 
     codes = [
         [None if fake[e] or qi[a, e] == MISSING else int(qi[a, e]) for a in range(attributes)] for e in range(entries)

@@ -9,14 +9,14 @@ from reanon_core.kernels.lanes import lane_width, pack_lanes
 from reanon_core.kernels.ranks import dense_ranks
 from reanon_core.kernels.split import split
 from reanon_core.model.arrays import MISSING, Int32, Int64
-from reanon_core.recoding.lengths import length_scales
 
 
-def split_buckets(qi: Int32, layout: Layout, signatures: Signatures, extent: Int64) -> Int32:
+def split_buckets(qi: Int32, layout: Layout, signatures: Signatures, low: Int64, scales: Int64) -> Int32:
     """The group of each entry of the layout; every group has one entry of each value of its signature.
 
-    Paper: [XT07] Section 4.3. Lengths are normalised by the domain and scaled to integers (departure D4), so that
-    the same rows give the same groups on any machine.
+    Paper: [XT07] Section 4.3. Lengths are normalised by the domain and scaled to integers (departure D4 there), so that
+    the same rows give the same groups on any machine. `low` [d] is the least code of each attribute, `scales` [d] the
+    weight of a step on it.
     """
     entries = len(layout.row)
     if entries == 0:
@@ -24,7 +24,6 @@ def split_buckets(qi: Int32, layout: Layout, signatures: Signatures, extent: Int
     attributes = len(qi)
     ranks = np.empty((attributes, entries), dtype=np.int32)
     order = np.empty((attributes, entries), dtype=np.int32)
-    scales = length_scales(extent[1] - extent[0], int(np.diff(layout.starts).max()))
     places = []
     fake = layout.row == COUNTERFEIT
     for attribute in range(attributes):
@@ -32,7 +31,7 @@ def split_buckets(qi: Int32, layout: Layout, signatures: Signatures, extent: Int
         codes[fake] = MISSING
         ranks[attribute], occurring = dense_ranks(codes)
         order[attribute] = presorted(ranks[attribute], len(occurring), layout.starts)
-        places.append((occurring - extent[0, attribute]) * scales[attribute])
+        places.append((occurring - low[attribute]) * scales[attribute])
     place = np.zeros((attributes, max(len(p) for p in places) + 1), dtype=np.int64)
     for attribute, positions in enumerate(places):
         place[attribute, : len(positions)] = positions

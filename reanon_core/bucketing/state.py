@@ -1,0 +1,75 @@
+"""What every technique with buckets remembers between releases."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar, cast
+
+import numpy as np
+
+from reanon_core.bucketing.grouping import BucketedPlan
+from reanon_core.bucketing.roster import Roster
+from reanon_core.bucketing.signatures import Signatures
+from reanon_core.model.arrays import Int32, Int64
+from reanon_core.model.packing import Packable
+from reanon_core.model.snapshot import Snapshot
+
+B = TypeVar("B", bound="BucketState")
+
+
+@dataclass(frozen=True, eq=False)
+class BucketState:
+    """The signature of everyone ever published, so that whoever returns finds theirs again."""
+
+    version: ClassVar[int] = 1
+
+    time: int
+    signatures: Signatures
+    roster: Roster
+    extent: Int64  # [2, d] least and greatest code seen of each attribute; [2, 0] before the first release
+    qi: Int32  # [d, p] the codes of each person if changes are refused, else [0, p]
+
+    @classmethod
+    def initial(cls: type[B]) -> B:
+        """Nothing was published yet."""
+        return cls(0, Signatures.of([]), Roster.empty(), np.empty((2, 0), np.int64), np.empty((0, 0), np.int32))
+
+    def packed(self) -> Mapping[str, Packable]:
+        """The state as named arrays and scalars."""
+        return {
+            "version": self.version,
+            "time": self.time,
+            "offsets": self.signatures.offsets,
+            "values": self.signatures.values,
+            "persons": self.roster.persons,
+            "signature": self.roster.signature,
+            "sensitive": self.roster.sensitive,
+            "extent": self.extent,
+            "qi": self.qi,
+        }
+
+    @classmethod
+    def restored(cls: type[B], packed: Mapping[str, Packable]) -> B:
+        """The state that was packed."""
+        if packed["version"] != cls.version:
+            raise ValueError(f"state version {packed['version']} is not {cls.version}")
+        arrays: dict[str, Any] = {name: value for name, value in packed.items() if isinstance(value, np.ndarray)}
+        return cls(
+            cast("int", packed["time"]),
+            Signatures(arrays["offsets"], arrays["values"]),
+            Roster(arrays["persons"], arrays["signature"], arrays["sensitive"]),
+            arrays["extent"],
+            arrays["qi"],
+        )
+
+    def recorded(self, snapshot: Snapshot, plan: BucketedPlan, *, keep_qi: bool) -> tuple[Roster, Int32]:
+        """The roster and the known codes after this plan is published."""
+        published = plan.group >= 0
+        entry = plan.division.entry[published]
+        persons = snapshot.persons[published]
+        roster = self.roster.recorded(entry, persons, plan.signature[published], snapshot.sensitive[published])
+        if not keep_qi:
+            return roster, np.empty((0, 0), np.int32)
+        known = self.qi if self.time else np.empty((len(snapshot.qi), 0), np.int32)
+        new = entry < 0
+        at = self.roster.persons.searchsorted(persons[new], side="right")
+        return roster, np.insert(known, at, snapshot.qi[:, published][:, new], axis=1)

@@ -1,0 +1,93 @@
+"""(m, n)-historical safety: weak m-invariance, and correlated sets of at least n people."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from reanon_core.checks.appearances import Appearances
+from reanon_core.checks.groups import unreadable, unreadable_verdict
+from reanon_core.checks.hc_safety import judged_ties
+from reanon_core.checks.remembered import Remembered
+from reanon_core.checks.weak_m_invariance import invariance_sentence, judged_invariance
+from reanon_core.model.errors import InvalidParameter, Problem, require
+from reanon_core.model.ledger import Entry
+from reanon_core.model.verdict import Verdict
+from reanon_core.protocols import Memory
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoricalSafety:
+    """Weak m-invariance over the whole history, and every new group is hc-safe with degree n.
+
+    Paper: [RB09] Definition 8.
+    """
+
+    name: ClassVar[str] = "historical-safety"
+
+    m: int
+    """The least number of values of a group; at least 2."""
+    n: int
+    """The least size of a correlated set; 1 to m."""
+    max_lifespan: int | None = None
+    """How many releases may show one person; no bound if it is left out."""
+    episodes: bool = False
+    """Whether a person's sensitive value may change: signatures are then pairwise equal or disjoint."""
+
+    def __post_init__(self) -> None:
+        """Hold the ranges."""
+        problems = []
+        if self.m < 2:
+            problems.append(Problem("m", "be at least 2", str(self.m)))
+        if not 1 <= self.n <= max(1, self.m):
+            problems.append(Problem("n", f"be from 1 to m = {self.m}", str(self.n)))
+        if self.max_lifespan is not None and self.max_lifespan < 1:
+            problems.append(Problem("max_lifespan", "be at least 1", str(self.max_lifespan)))
+        require(problems, InvalidParameter)
+
+    def initial_memory(self) -> Memory:
+        """Nobody was published yet."""
+        return {**Remembered.nobody().packed(), **_renamed(Appearances.none().packed())}
+
+    def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
+        """Judge the groups by themselves, and against everything before."""
+        if lost := unreadable(entry):
+            return unreadable_verdict(self.name, lost), memory
+        remembered = Remembered.restored(memory)
+        violations, observed, after = judged_invariance(entry, remembered, self.m, episodes=self.episodes)
+        known = Appearances.restored(_original(memory)).joined(entry)
+        tied = judged_ties(known, entry.release.boxes.count, self.n)
+        over, longest = self._lived_too_long(known, entry)
+        violations += tied.unsafe + over
+        observed = {**observed, **tied.observed, "longest lifespan": longest}
+        verdict = Verdict(self.name, violations == 0, violations, observed, sentence=self._sentence())
+        return verdict, {**after.packed(), **_renamed(known.packed())}
+
+    def _lived_too_long(self, known: Appearances, entry: Entry) -> tuple[int, int]:
+        """How many people of this release were shown more often than they may be, and the longest lifespan.
+
+        Paper: [RB09] Section 3: each tuple is released at most L times.
+        """
+        here = known.times[known.number[known.persons.searchsorted(entry.trace.persons)]]
+        over = 0 if self.max_lifespan is None else int(np.count_nonzero(here > self.max_lifespan))
+        return over, int(here.max(initial=0))
+
+    def _sentence(self) -> str:
+        rules = [
+            invariance_sentence(self.m, episodes=self.episodes),
+            f"no two groups tie fewer than {self.n} people to as many others",
+        ]
+        if self.max_lifespan is not None:
+            rules.append(f"nobody is in more than {self.max_lifespan} releases")
+        return "; ".join(rules)
+
+
+_PREFIX = "appeared_"
+
+
+def _renamed(memory: Memory) -> Memory:
+    return {f"{_PREFIX}{name}": value for name, value in memory.items()}
+
+
+def _original(memory: Memory) -> Memory:
+    return {name.removeprefix(_PREFIX): value for name, value in memory.items() if name.startswith(_PREFIX)}

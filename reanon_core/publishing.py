@@ -7,6 +7,7 @@ import numpy as np
 from reanon_core.model.plan import Plan
 from reanon_core.model.publication import Publication
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.model.trace import Witness
 from reanon_core.protocols import Publisher, State
 from reanon_core.recoding.emit import emit
 
@@ -20,5 +21,14 @@ def publish(publisher: Publisher[S, P], snapshot: Snapshot, state: S, rng: np.ra
     Raises: Unpublishable if the technique's promise cannot be kept on this data.
     """
     plan = publisher.plan(snapshot, state, rng)
-    release, auxiliary, trace = emit(snapshot, plan, rng)
-    return Publication(release, auxiliary, trace, publisher.advance(state, snapshot, plan), dict(plan.withheld))
+    table = snapshot if plan.snapshot is None else plan.snapshot
+    release, auxiliary, trace = emit(table, plan, rng)
+    return Publication(
+        snapshot=table,
+        release=release,
+        auxiliary=auxiliary,
+        trace=trace,
+        state=publisher.advance(state, snapshot, plan),
+        withheld=dict(plan.withheld),
+        witness=None if plan.witness is None else Witness(trace.rows[plan.witness]),
+    )

@@ -17,6 +17,7 @@ from reanon_core.inference.differences import (
     settle,
     subtract,
 )
+from reanon_core.inference.speaking import speaking
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
@@ -44,6 +45,7 @@ class DifferenceAttack:
 
     def run(self, history: History, knowledge: Knowledge) -> Findings:
         """Find everybody whose rest has one value."""
+        history, knowledge = speaking(history, knowledge)
         traces = traces_of(history, knowledge)
         releases = tuple(published.release for published in history.releases)
         values = max(len(history.schema.sensitive.values), highest_value(releases) + 1)

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from reanon_core.inference.bitmasks import full_masks, group_masks, highest_value, mask_sizes, only_values
+from reanon_core.inference.speaking import speaking
 from reanon_core.inference.stabbing import stabbed_union
 from reanon_core.model.arrays import Int64, UInt64
 from reanon_core.model.finding import Findings
@@ -49,9 +50,10 @@ def candidates_left(history: History, knowledge: Knowledge) -> tuple[Int64, UInt
 
     Paper: [XT07] Definition 15 and Lemma 2: a person's true value is among them.
     """
+    persons = np.unique(np.concatenate([np.empty(0, np.int64), *(p.persons for p in knowledge.presences)]))
+    history, knowledge = speaking(history, knowledge)
     releases = tuple(published.release for published in history.releases)
     values = max(len(history.schema.sensitive.values), highest_value(releases) + 1)
-    persons = np.unique(np.concatenate([np.empty(0, np.int64), *(p.persons for p in knowledge.presences)]))
     candidates = full_masks(len(persons), values)
     for release, presence in zip(releases, knowledge.presences, strict=True):
         masks = group_masks(release, values)

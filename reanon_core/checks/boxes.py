@@ -5,18 +5,28 @@ from collections.abc import Sequence
 import numpy as np
 
 from reanon_core.model.arrays import MISSING, Bool, Int8, Int32, Int64
-from reanon_core.model.release import Boxes
+from reanon_core.model.release import ANYTHING, Boxes
 from reanon_core.model.schema import QuasiIdentifier
 
 NONE, SOME, ALL = 0, 1, 2
 """How many members of a group lack the value, as `Boxes.missing` says it."""
 
 
-def box_flaws(boxes: Boxes, columns: Sequence[QuasiIdentifier]) -> dict[str, int]:
-    """What is wrong with the intervals whoever their members are: one count for each group and column.
+def unpublished_flaws(boxes: Boxes, shown: Bool) -> int:
+    """How many boxes say something of a column that is not shown."""
+    low, high, missing = ANYTHING
+    says = (boxes.low != low) | (boxes.high != high) | (boxes.missing != missing)
+    return _count(says[~shown])
+
+
+def box_flaws(boxes: Boxes, columns: Sequence[QuasiIdentifier], shown: Bool) -> dict[str, int]:
+    """What is wrong with the intervals whoever their members are: one count for each group and shown column.
 
     Paper: [XT07] Definition 2, and Section 4.1 on the least length of an interval.
     """
+    if not shown.all():
+        boxes = Boxes(boxes.low[shown], boxes.high[shown], boxes.missing[shown])
+        columns = [column for column, here in zip(columns, shown, strict=True) if here]
     low, high = boxes.low.astype(np.int64), boxes.high.astype(np.int64)
     interval = boxes.missing != ALL  # elsewhere there is no interval to judge
     absent = (boxes.low == MISSING, boxes.high == MISSING)
@@ -30,10 +40,11 @@ def box_flaws(boxes: Boxes, columns: Sequence[QuasiIdentifier]) -> dict[str, int
     }
 
 
-def membership_flaws(boxes: Boxes, qi: Int32, position: Int64, group: Int32) -> dict[str, int]:
+def membership_flaws(boxes: Boxes, qi: Int32, position: Int64, group: Int32, *, grouped: bool = True) -> dict[str, int]:
     """What is wrong between the intervals and the values of the people behind them.
 
-    `position` and `group` say where each published person is in the snapshot and in the release.
+    `position` and `group` say where each published person is in the snapshot and in the release. Where rows have boxes
+    of their own, a box covers others besides its row's person, so that its flag is not theirs alone.
     Paper: [XT07] Definition 2, property 2: the interval covers the value.
     """
     uncovered = flags = 0
@@ -42,7 +53,7 @@ def membership_flaws(boxes: Boxes, qi: Int32, position: Int64, group: Int32) -> 
         codes = column[position]
         lacking = codes == MISSING
         uncovered += len(codes) - _count(_covers(low[group], high[group], missing[group], codes))
-        flags += _count(_wrong_flags(missing, members, group[lacking]))
+        flags += _count(_wrong_flags(missing, members, group[lacking])) if grouped else 0
     return {"values outside their interval": uncovered, "wrong missing flags": flags}
 
 

@@ -9,6 +9,8 @@ from reanon_core.checks.groups import (
     distinct_values,
     group_sizes,
     largest_counts,
+    silent,
+    silent_verdict,
     size_summary,
     unreadable,
     unreadable_verdict,
@@ -53,6 +55,8 @@ class LDiversity:
         """Count the groups that are not diverse."""
         if lost := unreadable(entry):
             return unreadable_verdict(self.name, lost), memory
+        if silent(entry):
+            return silent_verdict(self.name), memory
         counts, sizes = value_counts(entry), group_sizes(entry.release)
         distinct, largest = distinct_values(counts), largest_counts(counts)
         if self.form == "distinct":

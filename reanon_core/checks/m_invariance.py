@@ -9,6 +9,8 @@ from reanon_core.checks.groups import (
     group_sizes,
     hosting_groups,
     signatures,
+    silent,
+    silent_verdict,
     unreadable,
     unreadable_verdict,
     value_counts,
@@ -52,6 +54,8 @@ class MInvariance:
         """
         if lost := unreadable(entry):
             return unreadable_verdict(self.name, lost), memory
+        if silent(entry):
+            return silent_verdict(self.name), memory
         counts = value_counts(entry)
         unique = judged_uniqueness(counts, group_sizes(entry.release), self.m)
         masks = signatures(counts)

@@ -9,6 +9,8 @@ from reanon_core.checks.groups import (
     ValueCounts,
     distinct_values,
     group_sizes,
+    silent,
+    silent_verdict,
     size_summary,
     unreadable,
     unreadable_verdict,
@@ -73,6 +75,8 @@ class MUniqueness:
         """Count the groups that are too small or repeat a value."""
         if lost := unreadable(entry):
             return unreadable_verdict(self.name, lost), memory
+        if silent(entry):
+            return silent_verdict(self.name), memory
         found = judged_uniqueness(value_counts(entry), group_sizes(entry.release), self.m)
         sentence = f"every group has at least {self.m} rows, all with different sensitive values"
         return Verdict(self.name, found.violations == 0, found.violations, found.observed, sentence=sentence), memory

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from reanon_core.checks.groups import unreadable, unreadable_verdict
+from reanon_core.checks.groups import silent, silent_verdict, unreadable, unreadable_verdict
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.ledger import Entry
 from reanon_core.model.verdict import Verdict
@@ -40,6 +40,8 @@ class TCloseness:
         """Compare every group with the whole release."""
         if numbers := unreadable(entry):
             return unreadable_verdict(self.name, numbers), memory
+        if silent(entry):
+            return silent_verdict(self.name), memory
         release = entry.release
         values = int(release.sensitive.max(initial=-1)) + 1
         table = np.zeros((release.boxes.count, values))

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from reanon_core.checks.boxes import box_flaws, membership_flaws
+from reanon_core.checks.boxes import box_flaws, membership_flaws, unpublished_flaws
 from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.model.ledger import Entry
-from reanon_core.model.release import Auxiliary
+from reanon_core.model.release import UNPUBLISHED, Auxiliary
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
 
@@ -60,6 +60,7 @@ def _shape_flaws(entry: Entry) -> dict[str, int]:
         + (trace.persons.shape != trace.rows.shape)
         + (entry.auxiliary.group.shape != entry.auxiliary.count.shape)
         + any(side.shape != (columns, boxes.count) for side in (boxes.low, boxes.high, boxes.missing))
+        + (release.other.shape != (len(entry.snapshot.schema.other), len(release.group)))
     )
     return {"arrays of different lengths": torn} if torn else {}
 
@@ -68,16 +69,46 @@ def _flaws(entry: Entry) -> dict[str, int]:
     schema, release = entry.snapshot.schema, entry.release
     known = _inside(release.group, release.boxes.count)
     link = _link(entry, known)
-    wrong = entry.snapshot.sensitive[link.position] != release.sensitive[link.row]
+    shown = np.array([release.shows(name) for name in schema.names], dtype=np.bool_)
     return {
         "rows of no group": int(np.count_nonzero(~known)),
         "groups without rows": _absent(release.group[known], release.boxes.count),
-        "rows with an unknown value": _count_outside(release.sensitive, len(schema.sensitive.values)),
         **_trace_flaws(entry),
-        "people with a wrong value": int(np.count_nonzero(wrong)),
-        **box_flaws(release.boxes, schema.quasi_identifiers),
-        **membership_flaws(release.boxes, entry.snapshot.qi, link.position, link.group),
+        **_value_flaws(entry, link),
+        **_column_flaws(entry, shown),
+        **box_flaws(release.boxes, schema.quasi_identifiers, shown),
+        **membership_flaws(release.boxes, entry.snapshot.qi, link.position, link.group, grouped=release.grouped),
         **_counterfeit_flaws(entry, known),
+    }
+
+
+def _value_flaws(entry: Entry, link: Link) -> dict[str, int]:
+    """Sensitive values and non-identifiers: those of the person where they are shown, and nothing where they are not.
+
+    Paper: [XT07] Definition 2, property 2: the sensitive value is the person's own.
+    """
+    schema, release, snapshot = entry.snapshot.schema, entry.release, entry.snapshot
+    unknown = wrong = 0
+    published = ((schema.sensitive.name, schema.sensitive.values), *zip(schema.other, schema.other_values, strict=True))
+    codes = (release.sensitive, *release.other)
+    for (name, values), shown, true in zip(published, codes, (snapshot.sensitive, *snapshot.other), strict=True):
+        if release.shows(name):
+            unknown += _count_outside(shown, len(values))
+            wrong += int(np.count_nonzero(true[link.position] != shown[link.row]))
+        else:
+            unknown += int(np.count_nonzero(shown != UNPUBLISHED))
+    return {"rows with an unknown value": unknown, "people with a wrong value": wrong}
+
+
+def _column_flaws(entry: Entry, shown: Bool) -> dict[str, int]:
+    """What tells columns apart that are shown from those that are not; nothing for a release of all columns."""
+    columns = entry.release.columns
+    if columns is None:
+        return {}
+    return {
+        "unknown columns": len(set(columns) - set(entry.snapshot.schema.columns)),
+        "columns that nobody asked for": len(set(columns) - set(entry.snapshot.columns or columns)),
+        "boxes that show an unpublished column": unpublished_flaws(entry.release.boxes, shown),
     }
 
 

@@ -13,6 +13,7 @@ from math import prod
 from typing import Literal
 
 from reanon_core.inference.placements import Board, Budget, Cell, Group, Option, Signature, counted_placements
+from reanon_core.inference.speaking import speaking
 from reanon_core.model.arrays import MISSING
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
@@ -48,6 +49,7 @@ def count_surjections(
     Raises: InvalidParameter if more than `limit` steps were needed.
     """
     budget = Budget(limit)
+    history, knowledge = speaking(history, knowledge)
     pairs = (
         len(here.persons) * one.release.boxes.count
         for here, one in zip(knowledge.presences, history.releases, strict=True)

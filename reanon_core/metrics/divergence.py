@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from reanon_core.compiled import compiled
+from reanon_core.metrics.published import published_part
 from reanon_core.metrics.volumes import group_volumes
 from reanon_core.model.arrays import MISSING, Float64, Int8, Int32
 from reanon_core.model.ledger import Entry
@@ -22,6 +23,7 @@ class KlDivergence:
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
         """Sum p1 * log2(p1 / p2) over the points that occur."""
+        entry = published_part(entry)
         published = entry.snapshot.persons.searchsorted(entry.trace.persons)
         if not len(published):
             return 0.0

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from reanon_core.metrics.published import published_part
 from reanon_core.metrics.volumes import group_sizes, group_volumes, table_volume
 from reanon_core.model.arrays import Float64
 from reanon_core.model.ledger import Entry
@@ -36,6 +37,7 @@ class VolumeEntropy:
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
         """The mean of -log2(box volume / table volume), over the real rows."""
+        entry = published_part(entry)
         return _information(entry, group_volumes(entry) / table_volume(entry))
 
 

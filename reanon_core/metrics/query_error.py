@@ -7,6 +7,7 @@ import numpy as np
 
 from reanon_core.compiled import compiled
 from reanon_core.metrics.domains import domains
+from reanon_core.metrics.published import published_part
 from reanon_core.model.arrays import Float64, Int8, Int32, Int64
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.ledger import Entry
@@ -42,6 +43,7 @@ class CountingQueryError:
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:
         """Draw the queries, answer each from the snapshot and from the release, and compare."""
+        entry = published_part(entry)
         low, high = drawn_ranges(entry, self.queries, self.theta, rng)
         actual = true_counts(entry, low, high)
         asked = actual > 0

@@ -6,7 +6,7 @@ from reanon_core.model.history import History, Published
 from reanon_core.model.knowledge import Knowledge, Presence
 from reanon_core.model.release import Auxiliary, Release
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.model.trace import Trace
+from reanon_core.model.trace import Trace, Witness
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,6 +17,8 @@ class Entry:
     release: Release
     auxiliary: Auxiliary
     trace: Trace
+    witness: Witness | None = None
+    """Where the technique promises worlds: their rows."""
 
     def presence(self) -> Presence:
         """What the strongest adversary of [XT07] knows about this release: who is in it, and their values.

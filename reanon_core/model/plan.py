@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from reanon_core.model.arrays import Int32, frozen
+from reanon_core.model.release import Boxes
+from reanon_core.model.snapshot import Snapshot
 
 WITHHELD = -1
 """The group of a row that is not published in this release."""
@@ -40,6 +42,12 @@ class Plan:
     counterfeits: Counterfeits
     withheld: dict[str, int] = field(default_factory=dict)
     """How many rows are withheld, by reason."""
+    boxes: Boxes | None = None
+    """One box for each published row, in the order of the snapshot, where the technique makes no groups."""
+    witness: Int32 | None = None
+    """[w, published] for each world the row of each published person, counted among the published rows."""
+    snapshot: Snapshot | None = None
+    """The table that is really published, where it is not the snapshot: people who left may have to stay in it."""
 
     def __post_init__(self) -> None:
         """Freeze the array."""

@@ -1,10 +1,15 @@
 """Public: what is downloaded."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from reanon_core.model.arrays import Int8, Int32, frozen
+from reanon_core.model.arrays import MISSING, Int8, Int32, frozen
+
+UNPUBLISHED = -1
+"""Stands for the code of a sensitive value or a non-identifier that a release does not show."""
+ANYTHING = (MISSING + 1, 2**31 - 1, 1)
+"""Low, high and missing sign of a quasi-identifier that a release does not show: every value, and none, is possible."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,17 +35,30 @@ class Boxes:
 class Release:
     """One published table: for each row its group, and for each group its box.
 
+    A technique may give each row a box of its own. Rows with the same box are a group here all the same, as whoever
+    reads the file would group them; `grouped` is false then, and no group numbers are published.
+
     Paper: [XT07] Definition 2.
     """
 
     group: Int32  # [rows] the row's group, 0 .. boxes.count - 1
-    sensitive: Int32  # [rows] codes into the schema's sensitive values
+    sensitive: Int32  # [rows] codes into the schema's sensitive values; UNPUBLISHED where the release shows none
     boxes: Boxes
+    other: Int32 = field(default_factory=lambda: np.empty((0, 0), np.int32))  # [o, rows] codes, or UNPUBLISHED
+    columns: tuple[str, ...] | None = None
+    """The columns that it shows; None for all. Of any other quasi-identifier a box says ANYTHING."""
+    grouped: bool = True
 
     def __post_init__(self) -> None:
         """Freeze the arrays."""
-        for name in ("group", "sensitive"):
+        if not self.other.size:
+            object.__setattr__(self, "other", np.empty((len(self.other), len(self.group)), np.int32))
+        for name in ("group", "sensitive", "other"):
             object.__setattr__(self, name, frozen(getattr(self, name), np.int32))
+
+    def shows(self, column: str) -> bool:
+        """Whether the release has the column."""
+        return self.columns is None or column in self.columns
 
     @property
     def size(self) -> int:

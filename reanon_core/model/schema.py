@@ -93,6 +93,9 @@ class Schema:
     quasi_identifiers: tuple[QuasiIdentifier, ...]
     sensitive: Sensitive
     other: tuple[str, ...] = field(default=())
+    """The non-identifiers: published as they are, and moved with the sensitive value."""
+    other_values: tuple[tuple[str, ...], ...] = field(default=())
+    """The values of each non-identifier known so far; a code is a position there, so the lists only ever grow."""
 
     def __post_init__(self) -> None:
         """A column has one role."""
@@ -102,11 +105,22 @@ class Schema:
         if twice:
             problems.append(Problem("a column", "have one role only", ", ".join(twice)))
         require(problems, InvalidSchema)
+        known = (*self.other_values, *((),) * (len(self.other) - len(self.other_values)))
+        object.__setattr__(self, "other_values", known[: len(self.other)])
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the quasi-identifiers, in order."""
         return tuple(column.name for column in self.quasi_identifiers)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns that can be published."""
+        return (*self.names, self.sensitive.name, *self.other)
+
+    def with_other_values(self, values: tuple[tuple[str, ...], ...]) -> "Schema":
+        """The same schema with more values of the non-identifiers known."""
+        return replace(self, other_values=values)
 
     def with_sensitive_values(self, values: tuple[str, ...]) -> "Schema":
         """The same schema with more sensitive values known."""

@@ -1,12 +1,12 @@
 """Private: the table at one time."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from reanon_core.model.arrays import Int32, Int64, frozen
+from reanon_core.model.arrays import MISSING, Bool, Int32, Int64, frozen
 from reanon_core.model.errors import InvalidSnapshot, Problem
-from reanon_core.model.schema import Schema
+from reanon_core.model.schema import Missing, Schema
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,12 +20,18 @@ class Snapshot:
     persons: Int64  # [n] keyed pseudonyms, strictly ascending
     qi: Int32  # [d, n] codes; MISSING where the value is missing
     sensitive: Int32  # [n] codes into schema.sensitive.values
+    other: Int32 = field(default_factory=lambda: np.empty((0, 0), np.int32))  # [o, n] codes into schema.other_values
+    columns: tuple[str, ...] | None = None
+    """The columns that the release is to show; None for all."""
 
     def __post_init__(self) -> None:
         """Freeze the arrays and hold the order."""
-        for name, dtype in (("persons", np.int64), ("qi", np.int32), ("sensitive", np.int32)):
+        if not self.schema.other:
+            object.__setattr__(self, "other", np.empty((0, len(self.persons)), np.int32))
+        for name, dtype in (("persons", np.int64), ("qi", np.int32), ("sensitive", np.int32), ("other", np.int32)):
             object.__setattr__(self, name, frozen(getattr(self, name), dtype))
-        if self.qi.shape != (len(self.schema.quasi_identifiers), self.size) or self.sensitive.shape != (self.size,):
+        shapes = ((len(self.schema.quasi_identifiers), self.size), (self.size,), (len(self.schema.other), self.size))
+        if (self.qi.shape, self.sensitive.shape, self.other.shape) != shapes:
             raise InvalidSnapshot(Problem("snapshot arrays", "have one entry for each row and column"))
         if not np.all(self.persons[1:] > self.persons[:-1]):
             raise InvalidSnapshot(Problem("persons", "be unique and ascending"))
@@ -34,6 +40,20 @@ class Snapshot:
     def size(self) -> int:
         """The number of rows."""
         return len(self.persons)
+
+    @property
+    def absent(self) -> Bool:
+        """The quasi-identifiers that the source does not have yet, bool[d].
+
+        Such a column has no code anywhere, though it may not be empty.
+        """
+        return np.array(
+            [
+                column.missing is Missing.REFUSE and bool(codes.size) and bool((codes == MISSING).all())
+                for column, codes in zip(self.schema.quasi_identifiers, self.qi, strict=True)
+            ],
+            dtype=np.bool_,
+        )
 
     @staticmethod
     def sort(schema: Schema, persons: Int64, qi: Int32, sensitive: Int32) -> "Snapshot":

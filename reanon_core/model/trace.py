@@ -18,3 +18,17 @@ class Trace:
         """Freeze the arrays."""
         object.__setattr__(self, "persons", frozen(self.persons, np.int64))
         object.__setattr__(self, "rows", frozen(self.rows, np.int32))
+
+
+@dataclass(frozen=True, eq=False)
+class Witness:
+    """The proof that several worlds explain a release: for each world, the row that shows each traced person.
+
+    A judge need not trust it. Whether the rows fit can be seen from the release and the snapshot alone.
+    """
+
+    rows: Int32  # [w, r] row of the published table; people in the order of the trace
+
+    def __post_init__(self) -> None:
+        """Freeze the array."""
+        object.__setattr__(self, "rows", frozen(self.rows, np.int32))

@@ -3,12 +3,15 @@
 import numpy as np
 
 from reanon_core.kernels.siphash import keyed_permutation
-from reanon_core.model.arrays import Int32
+from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.plan import Plan
-from reanon_core.model.release import Auxiliary, Boxes, Release
+from reanon_core.model.release import ANYTHING, UNPUBLISHED, Auxiliary, Boxes, Release
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.model.trace import Trace
 from reanon_core.recoding.boxes import bounding_boxes
+
+WORD = 2**62
+"""Numbers below this can be kept in a signed word."""
 
 
 def emit(snapshot: Snapshot, plan: Plan, rng: np.random.Generator) -> tuple[Release, Auxiliary, Trace]:
@@ -17,6 +20,8 @@ def emit(snapshot: Snapshot, plan: Plan, rng: np.random.Generator) -> tuple[Rele
     Paper: [XT07] Definitions 2 and 3. The order in which groups and rows were built tells counterfeits and
     buckets apart, so both are shuffled.
     """
+    if plan.boxes is not None:
+        return _emit_rows(snapshot, plan.boxes, np.flatnonzero(plan.group >= 0), rng)
     number = keyed_permutation(plan.groups, rng)  # the public number of each group
     boxes = bounding_boxes(snapshot, plan)
     origin = _inverse(number)
@@ -37,6 +42,48 @@ def emit(snapshot: Snapshot, plan: Plan, rng: np.random.Generator) -> tuple[Rele
         Auxiliary(holding, count.astype(np.int32)),
         Trace(snapshot.persons[published], row[: len(published)]),
     )
+
+
+def _emit_rows(
+    snapshot: Snapshot, boxes: Boxes, published: Int64, rng: np.random.Generator
+) -> tuple[Release, Auxiliary, Trace]:
+    """The release of rows that have a box each, with the columns that the snapshot asks for.
+
+    Rows with the same box become a group, numbered by the order in which the shuffled rows first show it.
+    """
+    origin = keyed_permutation(len(published), rng)  # the built row behind each public one
+    sides = np.stack([boxes.low, boxes.high, boxes.missing.astype(np.int32)])[:, :, origin]  # [3, d, rows]
+    release = snapshot.columns
+    for attribute, name in enumerate(snapshot.schema.names):
+        if release is not None and name not in release:
+            sides[:, attribute] = np.array(ANYTHING, dtype=np.int32)[:, None]
+    group, first = _alike(sides.reshape(-1, len(published)))
+    people = published[origin]
+    sensitive, other = snapshot.sensitive[people], snapshot.other[:, people]
+    if release is not None:
+        if snapshot.schema.sensitive.name not in release:
+            sensitive = np.full_like(sensitive, UNPUBLISHED)
+        other[[name not in release for name in snapshot.schema.other]] = UNPUBLISHED
+    low, high, missing = sides[:, :, first]
+    return (
+        Release(group, sensitive, Boxes(low, high, missing), other=other, columns=release, grouped=False),
+        Auxiliary.none(),
+        Trace(snapshot.persons[published], _inverse(origin)),
+    )
+
+
+def _alike(rows: Int32) -> tuple[Int32, Int64]:
+    """A number for each column of the array, the same for columns that are alike, and the first of each number."""
+    number, room = np.zeros(rows.shape[1], dtype=np.int64), 1
+    for row in rows.astype(np.int64) if rows.size else ():
+        least, width = int(row.min()), int(np.ptp(row)) + 1
+        if room * width > WORD:  # as many rows as fit share a word, because each sorting costs time
+            different, number = np.unique(number, return_inverse=True)
+            room = len(different)
+        number, room = number * width + (row - least), room * width
+    _, first, place = np.unique(number, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return _inverse(order.astype(np.int32))[place], first[order]
 
 
 def _inverse(permutation: Int32) -> Int32:

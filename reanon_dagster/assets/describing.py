@@ -23,7 +23,7 @@ def candidate_metadata(series: Series, candidate: Candidate) -> Metadata:
         "release": candidate.release,
         "people": entry.snapshot.size,
         "rows": entry.release.size,
-        "groups": entry.release.boxes.count,
+        **({"groups": entry.release.boxes.count} if entry.release.grouped else {}),
         "counterfeits": entry.auxiliary.total,
         "withheld": sum(candidate.withheld.values()),
         "seconds": round(candidate.seconds, 3),
@@ -40,26 +40,30 @@ def published_metadata(series: Series, release: str, snapshot: dg.AssetKey) -> M
     return {
         "release": release,
         "dagster/row_count": manifest["rows"],
-        "groups": manifest["groups"],
+        **({} if manifest["groups"] is None else {"groups": manifest["groups"]}),
         "counterfeits": manifest["counterfeits"],
         "withheld": manifest["withheld"],
         "manifest digest": record.manifest_digest,
         "previous manifest's digest": manifest["previous_manifest"] or "none",
         "folder": f"{series.config.publish.to}/{series.name}/{release}",
-        "dagster/column_schema": table_schema(series),
-        "dagster/column_lineage": column_lineage(series, snapshot),
+        "dagster/column_schema": table_schema(series, manifest),
+        "dagster/column_lineage": column_lineage(series, manifest, snapshot),
     }
 
 
-def published_columns(series: Series) -> dict[str, tuple[str, str, str]]:
-    """Each published column: its type, what it means, and the snapshot's column it comes from."""
+def published_columns(series: Series, manifest: Metadata) -> dict[str, tuple[str, str, str]]:
+    """Each column of a published table: its type, what it means, and the snapshot's column it comes from."""
+    shown = manifest.get("columns", series.schema.columns)
+    them = "the row's people" if manifest["groups"] is None else "the group"
     columns: dict[str, tuple[str, str, str]] = {}
     for column in series.schema.quasi_identifiers:
+        if column.name not in shown:
+            continue
         kind = TYPES[column.kind]
-        columns[f"{column.name}_min"] = (kind, f"Least {column.name} in the group.", column.name)
-        columns[f"{column.name}_max"] = (kind, f"Greatest {column.name} in the group.", column.name)
+        columns[f"{column.name}_min"] = (kind, f"Least {column.name} in {them}.", column.name)
+        columns[f"{column.name}_max"] = (kind, f"Greatest {column.name} in {them}.", column.name)
         if column.hierarchical:
-            columns[column.name] = ("string", "The lowest node of the taxonomy that covers the group.", column.name)
+            columns[column.name] = ("string", f"The lowest node of the taxonomy that covers {them}.", column.name)
         if column.missing is Missing.SEPARATE:
             columns[f"{column.name}_missing"] = (
                 "string",
@@ -67,22 +71,27 @@ def published_columns(series: Series) -> dict[str, tuple[str, str, str]]:
                 column.name,
             )
     sensitive = series.schema.sensitive.name
-    columns[sensitive] = ("string", "The sensitive value of the row.", sensitive)
+    if sensitive in shown:
+        columns[sensitive] = ("string", "The sensitive value of the row.", sensitive)
+    for name in series.schema.other:
+        if name in shown:
+            columns[name] = ("string", f"{name} as it is, beside the sensitive value it belongs to.", name)
     return columns
 
 
-def table_schema(series: Series) -> dg.TableSchema:
+def table_schema(series: Series, manifest: Metadata) -> dg.TableSchema:
     """The columns of the published table."""
     group = dg.TableColumn("group_id", "int", description="The row's group, numbered at random in every release.")
-    listed = published_columns(series).items()
-    return dg.TableSchema([group, *(dg.TableColumn(name, kind, description=text) for name, (kind, text, _) in listed)])
+    listed = published_columns(series, manifest).items()
+    first = [] if manifest["groups"] is None else [group]
+    return dg.TableSchema([*first, *(dg.TableColumn(name, kind, description=text) for name, (kind, text, _) in listed)])
 
 
-def column_lineage(series: Series, snapshot: dg.AssetKey) -> dg.TableColumnLineage:
+def column_lineage(series: Series, manifest: Metadata, snapshot: dg.AssetKey) -> dg.TableColumnLineage:
     """Which column of the snapshot each published column comes from."""
     return dg.TableColumnLineage(
         {
             name: [dg.TableColumnDep(asset_key=snapshot, column_name=source)]
-            for name, (_, _, source) in published_columns(series).items()
+            for name, (_, _, source) in published_columns(series, manifest).items()
         }
     )

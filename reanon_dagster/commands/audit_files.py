@@ -18,17 +18,22 @@ def run(options: argparse.Namespace, attacks: Sequence[Attack]) -> int:
     """Attack the releases with what the people file says an adversary knows."""
     files: list[Path] = options.releases
     _require_options(options)
-    id_column, schema = load_schema(options.schema)
+    id_column, schema, optional = load_schema(options.schema)
     problems: list[Problem] = []
     with progress("reading", quiet=options.quiet):
-        history = kept(problems, read_foreign, files, schema)
+        history = kept(problems, read_foreign, files, schema, optional)
         knowledge = kept(problems, read_people, options.people, schema, id_column, release_names(files))
     require(problems, InvalidSnapshot)
     if history is None or knowledge is None:
         raise AssertionError("files without problems give a history and knowledge")
     for file, published in zip(files, history.releases, strict=True):
-        rows = counted(published.release.size, "row", "rows")
-        say(f"{file}: {rows} in {counted(published.release.boxes.count, 'group', 'groups')}", quiet=options.quiet)
+        rows, columns = counted(published.release.size, "row", "rows"), published.release.columns
+        without = [name for name in history.schema.columns if columns is not None and name not in columns]
+        lacking = f", without {', '.join(without)}" if without else ""
+        say(
+            f"{file}: {rows} in {counted(published.release.boxes.count, 'group', 'groups')}{lacking}",
+            quiet=options.quiet,
+        )
     with progress("attacking", quiet=options.quiet) as step:
         findings = attacked(attacks, history, knowledge, named=options.attack is not None, step=step)
     tell("releases of others", [], findings, quiet=options.quiet)

@@ -5,6 +5,7 @@ from datetime import date
 from functools import partial
 
 from reanon_core.model.errors import counted
+from reanon_core.model.ledger import Entry
 from reanon_dagster.commands.documenting import documented_release
 from reanon_dagster.commands.speaking import caution, progress, say, warn
 from reanon_dagster.releasing.ordering import expected, ready
@@ -63,8 +64,15 @@ def told(series: Series, outcome: Outcome) -> str:
     entry = candidate.entry
     held = "".join(f"; {count} withheld ({reason})" for reason, count in candidate.withheld.items())
     return (
-        f"{name}: published {counted(entry.release.size, 'row', 'rows')} in "
-        f"{counted(entry.release.boxes.count, 'group', 'groups')}, "
-        f"{counted(entry.auxiliary.total, 'counterfeit', 'counterfeits')}{held}; {len(candidate.verdicts)} checks hold "
+        f"{name}: published {counted(entry.release.size, 'row', 'rows')}{_shape(entry)}{held}; "
+        f"{len(candidate.verdicts)} checks hold "
         f"({candidate.seconds:.2f} s)"
     )
+
+
+def _shape(entry: Entry) -> str:
+    """What there is to say of the rows: their groups, or their columns where rows have boxes of their own."""
+    if entry.release.grouped:
+        groups = counted(entry.release.boxes.count, "group", "groups")
+        return f" in {groups}, {counted(entry.auxiliary.total, 'counterfeit', 'counterfeits')}"
+    return f" of {', '.join(entry.release.columns or entry.snapshot.schema.columns)}"

@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
         say(f"{name}: the series file is sound; every release is published", quiet=options.quiet)
     elif snapshot_exists(series, release):
         key = pseudonym_key(series.private_folder, view.frozen.get("key"))
-        read = read_snapshot(series, release, key, view.standing.values)
+        read = read_snapshot(series, release, key, view.standing.values, view.standing.other_values)
         prepare(series, release, read, view.standing, key_check=check_value(key))  # would it be refused?
         people = counted(read.snapshot.size, "person", "people")
         say(f"{name}: sound, with {people} in the snapshot of {release}", quiet=options.quiet)

@@ -21,7 +21,7 @@ def release_results(release: str, entry: Entry, checks: Sequence[Check], verdict
     judged = [
         (check, verdict.sentence)
         for check, verdict in zip(checks, verdicts, strict=True)
-        if check.name in JUDGED_FROM_ROWS
+        if check.name in JUDGED_FROM_ROWS and entry.release.shows(entry.snapshot.schema.sensitive.name)
     ]
     rows = Rows(
         group=entry.release.group,

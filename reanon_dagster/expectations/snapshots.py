@@ -27,8 +27,8 @@ def snapshot_results(
     if isinstance(snapshot, InvalidSnapshot):
         return Suite(SNAPSHOT, release, tuple(_broken(snapshot)))
     results = [_unique(series.config.source.id, snapshot)]
-    for column, codes in zip(snapshot.schema.quasi_identifiers, snapshot.qi, strict=True):
-        results += _column_results(column, codes)
+    for column, codes, absent in zip(snapshot.schema.quasi_identifiers, snapshot.qi, snapshot.absent, strict=True):
+        results += () if absent else _column_results(column, codes)
     results += _sensitive_results(snapshot.schema.sensitive, snapshot.sensitive)
     if previous_people is not None:
         results.append(_drift(snapshot.size, previous_people))

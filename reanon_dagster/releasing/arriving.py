@@ -21,7 +21,11 @@ def read_open(series: "Series", release: str) -> tuple[Read, int | None]:
     if place < len(view.records) - 1:
         raise frozen_error(view.records, release)
     read = read_snapshot(
-        series, release, pseudonym_key(series.private_folder, view.frozen.get("key")), view.standing.values
+        series,
+        release,
+        pseudonym_key(series.private_folder, view.frozen.get("key")),
+        view.standing.values,
+        view.standing.other_values,
     )
     repeats_latest(view.records, release, read.input_digest)
     earlier = [record for record in view.records if series.calendar.index(record.release) < place]

@@ -1,6 +1,7 @@
 """A release that was computed and judged, and changes nothing until the gate lets it through."""
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -43,7 +44,14 @@ def digest(entry: Entry) -> str:
 def arrays(entry: Entry) -> dict[str, Packable]:
     """An entry as named arrays."""
     snapshot, release = entry.snapshot, entry.release
-    return {
+    more: dict[str, Packable] = {}
+    if snapshot.schema.other:
+        more |= {"other": snapshot.other, "published_other": release.other}
+    if not release.grouped:
+        more |= {"columns": json.dumps(release.columns)}
+    if entry.witness is not None:
+        more |= {"witness": entry.witness.rows}
+    return more | {
         "persons": snapshot.persons,
         "qi": snapshot.qi,
         "sensitive": snapshot.sensitive,

@@ -49,7 +49,7 @@ def evidence_of(series: "Series", release: str, *, progress: Progress = silent) 
         place = next((record.position for record in records if record.release == release), None)
         if place is None:
             raise OutOfOrder(f"release {release} is not published: there is nothing to attack yet")
-        schema = series.schema.with_sensitive_values(reading.standing(connection).values)
+        schema = reading.known_schema(connection, series.schema)
         upto = records[: place + 1]
         ledger = Ledger(tuple(reading.entry(connection, record.position, schema) for record in upto))
     numbers: dict[str, float] = {}

@@ -101,8 +101,9 @@ def _staged_files(series: "Series", candidate: Candidate, staged: Path, previous
         "series": series.name,
         "release": candidate.release,
         "technique": {"name": series.publisher.name, **series.parameters},
+        **({} if entry.release.columns is None else {"columns": list(entry.release.columns)}),
         "rows": entry.release.size,
-        "groups": entry.release.boxes.count,
+        "groups": entry.release.boxes.count if entry.release.grouped else None,
         "counterfeits": entry.auxiliary.total,
         "withheld": sum(candidate.withheld.values()),
         "domains": {

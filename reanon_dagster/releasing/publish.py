@@ -92,7 +92,7 @@ def candidate_for(
         require_next(series, view.records, release, today)
     progress("reading the snapshot")
     key = pseudonym_key(series.private_folder, view.frozen.get("key"))
-    read = read_snapshot(series, release, key, view.standing.values)
+    read = read_snapshot(series, release, key, view.standing.values, view.standing.other_values)
     keep_key(series.private_folder, key)  # bad input has left nothing on the disk
     if repeats_latest(view.records, release, read.input_digest):
         return None
@@ -161,7 +161,7 @@ def latest_verdicts(series: "Series") -> list[Verdict]:
 def remember_refusal(series: "Series", release: str, error: ReanonError) -> None:
     """Keep the sentence for `reanon status`, without any value of the data."""
     with opened(series.private_folder, read_only=False) as connection:
-        writing.refuse(connection, release, error.redacted(), len(series.schema.quasi_identifiers))
+        writing.refuse(connection, release, error.redacted(), series.schema)
 
 
 def _require_no_gap(series: "Series", records: list[Recorded], today: date) -> None:

@@ -5,13 +5,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 from reanon_core.model.errors import OutOfOrder, Refused
 from reanon_core.model.ledger import Entry
 from reanon_core.model.packing import Packable, pack, unpack
 from reanon_core.model.release import Auxiliary, Boxes, Release
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.model.trace import Trace
+from reanon_core.model.trace import Trace, Witness
 from reanon_core.model.verdict import Verdict
 from reanon_dagster.releasing.arriving import read_open
 from reanon_dagster.releasing.candidate import Candidate, arrays
@@ -32,7 +34,7 @@ PLAIN = ("release", "position", "input_digest", "key_check", "judged", "seconds"
 def stage(series: "Series", candidate: Candidate) -> None:
     """Keep the candidate until it is published or replaced; there is one at a time."""
     with opened(series.private_folder, read_only=False) as connection:
-        writing.create(connection, len(series.schema.quasi_identifiers))
+        writing.create(connection, series.schema)
         writing.stage(connection, candidate.release, candidate.judged, packed(candidate))
 
 
@@ -47,7 +49,7 @@ def publish_staged(series: "Series", release: str) -> "Recorded | None":
     if view.records and view.records[-1].release == release:
         return None
     with opened(series.private_folder, read_only=False) as connection:
-        writing.create(connection, len(series.schema.quasi_identifiers))
+        writing.create(connection, series.schema)
         data = reading.staged(connection, release)
     if data is None:
         done = any(record.release == release for record in view.records)
@@ -84,6 +86,9 @@ def packed(candidate: Candidate) -> bytes:
         "verdicts": [asdict(verdict) for verdict in candidate.verdicts],
         "withheld": dict(candidate.withheld),
         "values": list(entry.snapshot.schema.sensitive.values),
+        "other_values": [list(values) for values in entry.snapshot.schema.other_values],
+        "columns": entry.release.columns,
+        "grouped": entry.release.grouped,
     }
     fields: dict[str, Packable] = {"head": json.dumps(head)}
     fields |= {f"entry/{name}": value for name, value in arrays(entry).items()}
@@ -104,7 +109,7 @@ def restored(data: bytes, schema: Schema) -> Candidate:
             memories.setdefault(judge_name, {})[part] = value
     return Candidate(
         **{name: head[name] for name in PLAIN},
-        entry=_entry(_part(fields, "entry/"), schema.with_sensitive_values(tuple(head["values"]))),
+        entry=_entry(_part(fields, "entry/"), head, schema),
         state=_part(fields, "state/"),
         memories=memories,
         verdicts=tuple(Verdict(**verdict) for verdict in head["verdicts"]),
@@ -116,10 +121,23 @@ def _part(fields: Mapping[str, Packable], prefix: str) -> dict[str, Any]:
     return {name.removeprefix(prefix): value for name, value in fields.items() if name.startswith(prefix)}
 
 
-def _entry(part: Mapping[str, Any], schema: Schema) -> Entry:
+def _entry(part: Mapping[str, Any], head: Mapping[str, Any], schema: Schema) -> Entry:
+    known = schema.with_sensitive_values(tuple(head["values"]))
+    known = known.with_other_values(tuple(tuple(values) for values in head.get("other_values", ())))
+    columns = head.get("columns")
+    columns = None if columns is None else tuple(columns)
+    nothing = np.empty((0, 0), np.int32)
     return Entry(
-        Snapshot(schema, part["persons"], part["qi"], part["sensitive"]),
-        Release(part["group"], part["published"], Boxes(part["low"], part["high"], part["missing"])),
+        Snapshot(known, part["persons"], part["qi"], part["sensitive"], part.get("other", nothing), columns),
+        Release(
+            part["group"],
+            part["published"],
+            Boxes(part["low"], part["high"], part["missing"]),
+            other=part.get("published_other", nothing),
+            columns=columns,
+            grouped=head.get("grouped", True),
+        ),
         Auxiliary(part["fake_group"], part["fake_count"]),
         Trace(part["traced"], part["rows"]),
+        Witness(part["witness"]) if "witness" in part else None,
     )

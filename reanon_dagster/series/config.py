@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
 
-from reanon_core.model.errors import InvalidParameter
+from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.schema import Kind, Missing
 from reanon_dagster.series.calendar import Calendar, CronCalendar, NamedCalendar, RegularCalendar
 from reanon_dagster.series.scalars import Parameters, Part, Text, Texts, Told, as_list, keyed_by
@@ -77,12 +77,26 @@ class DuckdbSource(Part):
 
 
 class _Releases(Part):
+    columns: dict[str, Texts] = Field(
+        default={},
+        description="The columns that single releases show, for techniques that let them differ: "
+        "`{r1: [age, disease]}`. All of a release's columns are listed, the sensitive one too if it is shown. "
+        "A release that is not listed shows every column.",
+    )
+
     @model_validator(mode="after")
     def _is_a_calendar(self) -> "_Releases":
         try:
-            self.calendar()
+            calendar = self.calendar()
         except InvalidParameter as error:
             raise Told(error.problems[0]) from None
+        for release, columns in self.columns.items():
+            try:
+                calendar.index(release)
+            except InvalidParameter as error:
+                raise Told(Problem("releases.columns", "name releases", release, error.problems[0].rule)) from None
+            if not columns or len(set(columns)) != len(columns):
+                raise Told(Problem(f"releases.columns.{release}", "list at least one column, and each once"))
         return self
 
     def calendar(self) -> Calendar:
@@ -224,7 +238,6 @@ class SeriesConfig(Part):
     """A series: one table of people, published again and again."""
 
     later: ClassVar[Mapping[str, str]] = {
-        "releases.columns": "columns of single releases come with the technique sequential",
         "releases.select": "selections of rows for single releases come with the techniques sequential and bpg",
         "source.postgres": "Postgres comes later; a DuckDB file or an exported csv or parquet file works now",
     }

@@ -52,6 +52,23 @@ class Series:
 
         return build_publisher(self.config.technique.name, self.config.technique.params)
 
+    def shown(self, release: str) -> tuple[str, ...] | None:
+        """The columns that a release shows, in the order of the schema; None for all."""
+        columns = self.config.releases.columns.get(release)
+        return None if columns is None else tuple(name for name in self.schema.columns if name in columns)
+
+    def needed(self, release: str) -> frozenset[str]:
+        """The columns that the snapshot of a release must have: those shown up to it, and what worlds are made of.
+
+        A quasi-identifier or a non-identifier may come into the source as late as the first release that shows it.
+        """
+        if not self.config.releases.columns:
+            return frozenset(self.schema.columns)
+        needed = {self.schema.sensitive.name}
+        for place in range(self.calendar.index(release) + 1):
+            needed.update(self.shown(str(self.calendar.at(place))) or self.schema.columns)
+        return frozenset(needed)
+
     @property
     def parameters(self) -> dict[str, Any]:
         """Every parameter of the technique, also those that the file leaves out."""

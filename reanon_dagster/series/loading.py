@@ -9,9 +9,15 @@ from pydantic import Field, TypeAdapter, ValidationError
 from reanon_core.model.errors import InvalidSchema, Problem, require
 from reanon_core.model.schema import Missing, QuasiIdentifier, Schema, Sensitive
 from reanon_dagster.series.columns import kept, label, quasi_identifier
-from reanon_dagster.series.config import Column, ColumnOrNothing, FileSource, SensitiveColumn, SeriesConfig
+from reanon_dagster.series.config import (
+    Column,
+    ColumnOrNothing,
+    FileSource,
+    SensitiveColumn,
+    SeriesConfig,
+)
 from reanon_dagster.series.declared import Series
-from reanon_dagster.series.scalars import Part, Text, as_list, keyed_by
+from reanon_dagster.series.scalars import Part, Text, Texts, as_list, keyed_by
 from reanon_dagster.series.sentences import problems_of
 from reanon_dagster.series.yaml_text import read_yaml
 
@@ -22,6 +28,8 @@ __all__ = ["Series", "load_schema", "load_series"]
 
 P = TypeVar("P", bound=Part)
 
+COLUMNS_VARY = frozenset({"sequential"})
+"""The techniques whose releases may differ in their columns."""
 _SERIES_ONLY = ("series", "source", "releases", "technique")
 """A file with one of these keys is meant as a whole series file."""
 
@@ -34,6 +42,8 @@ class SchemaConfig(Part):
         min_length=1, description="The columns that others may know of a person, each with its settings."
     )
     sensitive: Annotated[SensitiveColumn, keyed_by("column")] = Field(description="The column to protect.")
+    other: Texts = Field(default=(), description="Further columns of the releases, as they are.")
+    optional: Texts = Field(default=(), description="The columns that single releases may lack.")
 
 
 def load_series(path: Path, *, lazily: bool = False) -> Series:
@@ -51,6 +61,7 @@ def load_series(path: Path, *, lazily: bool = False) -> Series:
     source = raw.get("source")
     schema = _schema(raw, source.get("id") if isinstance(source, dict) else None, parts, folder, problems)
     problems += _folder_problems(parts, folder)
+    problems += _shown_problems(parts, schema)
     if not lazily:
         _build_technique(parts, schema, problems)
     require(problems, InvalidSchema)
@@ -59,8 +70,10 @@ def load_series(path: Path, *, lazily: bool = False) -> Series:
     return Series(folder, config, schema, config.releases.calendar())
 
 
-def load_schema(path: Path) -> tuple[str, Schema]:
-    """The id column and the schema that a file declares: a series file, or one that only names columns.
+def load_schema(path: Path) -> tuple[str, Schema, frozenset[str]]:
+    """The id column, the schema that a file declares, and the columns that single releases may lack.
+
+    The file is a series file, or one that only names columns.
 
     Raises: InvalidSchema with every problem at once.
     """
@@ -68,14 +81,15 @@ def load_schema(path: Path) -> tuple[str, Schema]:
     raw = read_yaml(file)
     if any(key in raw for key in _SERIES_ONLY):
         series = load_series(file, lazily=True)
-        return series.config.source.id, series.schema
+        vary = series.config.releases.columns
+        return series.config.source.id, series.schema, frozenset(series.schema.columns if vary else ())
     problems: list[Problem] = []
     config, parts = _validated(SchemaConfig, raw, problems)
     schema = _schema(raw, parts.get("id"), parts, file.resolve().parent, problems)
     require(problems, InvalidSchema)
     if config is None or schema is None:
         raise AssertionError("a schema without problems has all its parts")
-    return config.id, schema
+    return config.id, schema, frozenset(config.optional)
 
 
 def _file(path: Path) -> Path:
@@ -183,6 +197,20 @@ def _folder_problems(parts: Mapping[str, Any], folder: Path) -> Iterator[Problem
     source = parts.get("source")
     if isinstance(source, FileSource) and (folder / source.path).resolve().is_relative_to(public):
         yield Problem("source.path", "lie outside publish.to, because snapshots are private", source.path)
+
+
+def _shown_problems(parts: Mapping[str, Any], schema: Schema | None) -> Iterator[Problem]:
+    """Columns of single releases that the series does not have, or that the technique cannot leave out."""
+    releases, technique = parts.get("releases"), parts.get("technique")
+    columns = releases.columns if releases else {}
+    if columns and technique and technique.name not in COLUMNS_VARY:
+        rule = f"be left out with {technique.name}: its releases show every column"
+        yield Problem("releases.columns", rule, help=f"{', '.join(sorted(COLUMNS_VARY))} lets them differ")
+    for release, names in columns.items() if schema is not None else ():
+        strange = [name for name in names if schema is not None and name not in schema.columns]
+        if strange:
+            rule = "name quasi-identifiers, the sensitive column or columns listed under other"
+            yield Problem(f"releases.columns.{release}", rule, ", ".join(strange))
 
 
 def _build_technique(parts: Mapping[str, Any], schema: Schema | None, problems: list[Problem]) -> None:

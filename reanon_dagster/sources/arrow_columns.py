@@ -50,6 +50,17 @@ def coded_sensitive(column: Sensitive, data: "pa.ChunkedArray") -> tuple[Coded, 
     return encode_sensitive(column, positions, labels)
 
 
+def coded_other(column: Sensitive, data: "pa.ChunkedArray") -> tuple[Coded, Sensitive]:
+    """The codes of a non-identifier, and the column with its new values; where it is empty, that is a value too.
+
+    Raises: InvalidSnapshot if a value is no category.
+    """
+    positions, labels = _labelled(column.name, _plain(data))
+    if (positions < 0).any():
+        positions, labels = np.where(positions < 0, np.int32(len(labels)), positions), [*labels, ""]
+    return encode_sensitive(column, positions, labels)
+
+
 def _plain(data: "pa.ChunkedArray") -> "pa.Array":
     """One array without a dictionary, with null for empty text and for NaN."""
     import pyarrow as pa

@@ -12,10 +12,10 @@ from reanon_core.model.arrays import MISSING, Int32, Int64
 from reanon_core.model.coding import examples, named_rows
 from reanon_core.model.errors import InvalidSnapshot, Problem, require
 from reanon_core.model.history import History, Published
-from reanon_core.model.release import Auxiliary, Boxes, Release
+from reanon_core.model.release import ANYTHING, UNPUBLISHED, Auxiliary, Boxes, Release
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_dagster.series.columns import kept
-from reanon_dagster.sources.arrow_columns import coded_sensitive
+from reanon_dagster.sources.arrow_columns import coded_other, coded_sensitive
 from reanon_dagster.sources.given_files import Given, read_given, texts
 from reanon_dagster.sources.known_people import read_people
 from reanon_dagster.sources.notations import Cover, Unreadable, cover, end
@@ -35,37 +35,71 @@ Covers: TypeAlias = Int32
 """[3, n]: the first code, the last code and the missing sign of each row."""
 
 
-def read_foreign(files: Sequence[Path], schema: Schema) -> History:
+def read_foreign(files: Sequence[Path], schema: Schema, optional: frozenset[str] = frozenset()) -> History:
     """The releases in these files, in order; sensitive values get their codes as they first appear.
+
+    A release need not show the columns that are optional.
 
     Raises: InvalidSnapshot with every problem of every file at once.
     """
     problems: list[Problem] = []
     releases: list[Published] = []
     for file in files:
-        found = kept(problems, _release, file, schema)
+        found = kept(problems, _release, file, schema, optional)
         if found is not None:
-            published, sensitive = found
+            published, schema = found
             releases.append(published)
-            schema = schema.with_sensitive_values(sensitive.values)
     require(problems, InvalidSnapshot)
     return History(schema, tuple(releases))
 
 
-def _release(file: Path, schema: Schema) -> tuple[Published, Sensitive]:
-    """One release, and the sensitive column with the values that are new in it."""
+def _given(file: Path, schema: Schema) -> Given:
+    """The columns of a file that speak of the schema's."""
     forms = [f"{name}{suffix}" for name in schema.names for suffix in ("", "_min", "_max", "_missing")]
-    given = read_given(file, list(dict.fromkeys([GROUP, *forms, schema.sensitive.name])))
+    return read_given(file, list(dict.fromkeys([GROUP, *forms, schema.sensitive.name, *schema.other])))
+
+
+def _shown(given: Given, schema: Schema) -> tuple[str, ...]:
+    """The columns of the schema that a file shows in some form."""
+    there = set(given.data.column_names)
+    quasi = [name for name in schema.names if there & {name, f"{name}_min", f"{name}_max"}]
+    return (*quasi, *(name for name in (schema.sensitive.name, *schema.other) if name in there))
+
+
+def _release(file: Path, schema: Schema, optional: frozenset[str]) -> tuple[Published, Schema]:
+    """One release, and the schema with the values that are new in it."""
+    given = _given(file, schema)
     problems: list[Problem] = []
-    covers = [kept(problems, _covers, column, given) for column in schema.quasi_identifiers]
-    secret = kept(problems, _secret, schema.sensitive, given)
+    shown = _shown(given, schema)
+    silent = optional - set(shown)
+    rows = given.data.num_rows
+    nothing = np.tile(np.array(ANYTHING, np.int32)[:, None], rows)
+    covers = [
+        nothing if column.name in silent else kept(problems, _covers, column, given)
+        for column in schema.quasi_identifiers
+    ]
+    secret = (np.full(rows, UNPUBLISHED, np.int32), schema.sensitive)
+    if schema.sensitive.name not in silent:
+        secret = kept(problems, _secret, schema.sensitive, given) or secret
+    other = [kept(problems, _other, name, at, given, schema) for at, name in enumerate(schema.other)]
     groups = kept(problems, _group_labels, given) if GROUP in given.data.column_names else None
     require(given.told(problems), InvalidSnapshot)
-    if secret is None:
-        raise AssertionError("a release without problems has a sensitive column")
     boxes, group = _grouped(np.stack([one for one in covers if one is not None]), groups, given)
     counts = _counterfeits(file, groups, group) if groups is not None else Auxiliary.none()
-    return Published(Release(group, secret[0], boxes), counts), secret[1]
+    codes = np.array([one[0] for one in other if one], dtype=np.int32).reshape(len(schema.other), rows)
+    grown = schema.with_sensitive_values(secret[1].values).with_other_values(tuple(one[1] for one in other if one))
+    columns = None if len(shown) == len(schema.columns) else shown
+    release = Release(group, secret[0], boxes, other=codes, columns=columns, grouped=groups is not None)
+    return Published(release, counts), grown
+
+
+def _other(name: str, at: int, given: Given, schema: Schema) -> tuple[Int32, tuple[str, ...]]:
+    """The codes of a non-identifier, and its values so far."""
+    known = schema.other_values[at]
+    if name not in given.data.column_names:
+        return np.full(given.data.num_rows, UNPUBLISHED, np.int32), known
+    coded, grown = coded_other(Sensitive(name=name, values=known), given.data[name])
+    return coded.codes, grown.values
 
 
 def _secret(column: Sensitive, given: Given) -> tuple[Int32, Sensitive]:

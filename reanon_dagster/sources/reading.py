@@ -6,21 +6,25 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from reanon_core.model.arrays import MISSING
 from reanon_core.model.errors import InvalidSnapshot, Problem, require
+from reanon_core.model.release import UNPUBLISHED
+from reanon_core.model.schema import Sensitive
 from reanon_core.model.snapshot import Snapshot
 from reanon_dagster.series.columns import kept
 from reanon_dagster.series.declared import Series
-from reanon_dagster.sources.arrow_columns import coded_column, coded_sensitive
+from reanon_dagster.sources.arrow_columns import coded_column, coded_other, coded_sensitive
 from reanon_dagster.sources.ids import people
 from reanon_dagster.sources.queries import digest_of
 from reanon_dagster.sources.tables import Table, read_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import pyarrow as pa
 
     from reanon_core.model.arrays import Int64
+    from reanon_core.model.coding import Coded
 
 T = TypeVar("T")
 
@@ -36,31 +40,58 @@ class Read:
     rows: int
 
 
-def read_snapshot(series: Series, release: str, key: bytes, known_values: tuple[str, ...]) -> Read:
+def read_snapshot(
+    series: Series,
+    release: str,
+    key: bytes,
+    known_values: tuple[str, ...],
+    known_other: tuple[tuple[str, ...], ...] = (),
+) -> Read:
     """The release's snapshot, its ids replaced by pseudonyms under this key of 16 bytes.
 
-    `known_values` are the sensitive values of earlier releases, in the order of their codes.
+    `known_values` are the sensitive values of earlier releases, in the order of their codes, and `known_other` those of
+    each non-identifier. A column that no release has shown so far may not be there yet: it has no codes then.
 
     Raises: SnapshotMissing; InvalidSnapshot with every problem at once.
     """
     schema, id_name = series.schema, series.config.source.id
     wanted = (id_name, *schema.names, schema.sensitive.name, *schema.other)
-    table = read_table(series, release, wanted)
+    table = read_table(series, release, wanted, optional=frozenset(wanted[1:]) - series.needed(release))
     problems = list(table.problems)
     known = schema.sensitive if schema.sensitive.closed else schema.sensitive.with_values(known_values)
     who = _from(table, id_name, problems, lambda column: people(id_name, column, key))
     codes = [_from(table, qi.name, problems, partial(coded_column, qi)) for qi in schema.quasi_identifiers]
     secret = _from(table, known.name, problems, partial(coded_sensitive, known))
-    right = [coded for coded in (*codes, secret[0] if secret else None) if coded is not None]
-    problems += [problem for coded in right for problem in coded.problems]
+    before = schema.with_other_values(known_other).other_values
+    others = [
+        _from(table, name, problems, partial(coded_other, Sensitive(name=name, values=values)))
+        for name, values in zip(schema.other, before, strict=True)
+    ]
+    problems += [problem for coded in (*codes, *_codes([secret, *others])) if coded for problem in coded.problems]
     require(problems, InvalidSnapshot)
     if who is None or secret is None:
         raise AssertionError("a snapshot without problems has all its parts")
-    *qi, sensitive = (coded.codes[who.order] for coded in right)
-    grown = schema.with_sensitive_values(secret[1].values)
-    snapshot = Snapshot(grown, who.persons[who.order], np.stack(qi), sensitive)
-    digest = table.digest or digest_of(table.data, wanted, who.order)
+    rows = len(who.order)
+    empty = np.full(rows, MISSING, dtype=np.int32), np.full(rows, UNPUBLISHED, dtype=np.int32)
+    qi = [empty[0] if coded is None else coded.codes[who.order] for coded in codes]
+    other = [empty[1] if coded is None else coded.codes[who.order] for coded in _codes(others)]
+    grown = schema.with_sensitive_values(secret[1].values).with_other_values(
+        tuple(one[1].values if one else values for one, values in zip(others, before, strict=True))
+    )
+    snapshot = Snapshot(
+        grown,
+        who.persons[who.order],
+        np.stack(qi),
+        secret[0].codes[who.order],
+        np.array(other, dtype=np.int32).reshape(len(other), rows),
+        series.shown(release),
+    )
+    digest = table.digest or digest_of(table.data, table.data.column_names, who.order)
     return Read(snapshot, digest, len(who.persons))
+
+
+def _codes(coded: "Sequence[tuple[Coded, Sensitive] | None]") -> "list[Coded | None]":
+    return [one[0] if one else None for one in coded]
 
 
 def read_ids(series: Series, release: str, key: bytes) -> "tuple[pa.Array, Int64]":

@@ -27,15 +27,15 @@ class Table:
     """The sha256 of the file's bytes; None for a query."""
 
 
-def read_table(series: Series, release: str, wanted: Sequence[str]) -> Table:
-    """The wanted columns of the release's snapshot.
+def read_table(series: Series, release: str, wanted: Sequence[str], optional: frozenset[str] = frozenset()) -> Table:
+    """The wanted columns of the release's snapshot; those that are optional need not be there.
 
     Raises: SnapshotMissing; InvalidSnapshot if it cannot be read at all.
     """
     source = series.config.source
     if isinstance(source, DuckdbSource):
         data = read_query(series, release)
-        return _checked(data, data.column_names, wanted, "source.query", None)
+        return _checked(data, data.column_names, wanted, "source.query", None, optional)
     series.calendar.index(release)
     path = source_path(series, release)
     shown = shown_path(series, path)
@@ -45,7 +45,7 @@ def read_table(series: Series, release: str, wanted: Sequence[str]) -> Table:
         data, names = _parquet(content, wanted, shown)
     else:
         data, names = read_csv(content, source, wanted, shown)
-    return _checked(data, names, wanted, shown, digest)
+    return _checked(data, names, wanted, shown, digest, optional)
 
 
 def _bytes(series: Series, release: str, path: Path) -> bytes:
@@ -70,11 +70,22 @@ def _parquet(content: bytes, wanted: Sequence[str], shown: str) -> tuple["pa.Tab
         raise InvalidSnapshot(Problem(shown, "be a parquet file that can be read")) from None
 
 
-def _checked(data: "pa.Table", names: Sequence[str], wanted: Sequence[str], shown: str, digest: str | None) -> Table:
+def _checked(
+    data: "pa.Table",
+    names: Sequence[str],
+    wanted: Sequence[str],
+    shown: str,
+    digest: str | None,
+    optional: frozenset[str],
+) -> Table:
     twice = [name for name in wanted if list(data.column_names).count(name) > 1]
     if twice:
         raise InvalidSnapshot(Problem(shown, "have every column once", ", ".join(twice)))
     absent = [name for name in wanted if name not in data.column_names]
     there = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-    problems = [Problem(f"column {name}", f"be in {shown}", help=f"its columns are {there}") for name in absent]
+    problems = [
+        Problem(f"column {name}", f"be in {shown}", help=f"its columns are {there}")
+        for name in absent
+        if name not in optional
+    ]
     return Table(data.select([name for name in wanted if name not in absent]), tuple(problems), digest)

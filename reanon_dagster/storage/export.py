@@ -28,8 +28,10 @@ def table(published: Published, schema: Schema) -> "pa.Table":
 
     release = published.release
     group = pa.array(release.group)
-    columns: dict[str, pa.Array] = {"group_id": group}
+    columns: dict[str, pa.Array] = {"group_id": group} if release.grouped else {}
     for i, column in enumerate(schema.quasi_identifiers):
+        if not release.shows(column.name):
+            continue
         low, high = release.boxes.low[i], release.boxes.high[i]
         for suffix, codes in (("min", low), ("max", high)):
             columns[f"{column.name}_{suffix}"] = _values(column, codes).take(group)
@@ -39,7 +41,13 @@ def table(published: Published, schema: Schema) -> "pa.Table":
             columns[f"{column.name}_missing"] = (
                 pa.array(MISSING_WORDS).take(pa.array(release.boxes.missing[i])).take(group)
             )
-    columns[schema.sensitive.name] = pa.array(schema.sensitive.values, pa.string()).take(pa.array(release.sensitive))
+    if release.shows(schema.sensitive.name):
+        labels = pa.array(schema.sensitive.values, pa.string())
+        columns[schema.sensitive.name] = labels.take(pa.array(release.sensitive))
+    for name, values, codes in zip(schema.other, schema.other_values, release.other, strict=True):
+        if release.shows(name):
+            labels = pa.array([value or None for value in values], pa.string())
+            columns[name] = labels.take(pa.array(codes))
     return pa.table(columns)
 
 
@@ -56,7 +64,9 @@ def write_files(folder: Path, published: Published, schema: Schema, formats: Seq
     import pyarrow.parquet
 
     folder.mkdir(parents=True)
-    tables = {"table": table(published, schema), "counterfeits": counterfeits(published)}
+    tables = {"table": table(published, schema)}
+    if published.release.grouped:  # counts belong to groups
+        tables["counterfeits"] = counterfeits(published)
     digests = {}
     for name, content in tables.items():
         for form in formats:

@@ -1,16 +1,17 @@
 """Reading the store back: where the series stands, and its whole ledger."""
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from reanon_core.model.arrays import Int32
 from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.model.packing import unpack
 from reanon_core.model.release import Auxiliary, Boxes, Release
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.model.trace import Trace
+from reanon_core.model.trace import Trace, Witness
 from reanon_core.model.verdict import Verdict
 from reanon_dagster.storage.records import Recorded, Refusal, Standing
 
@@ -20,9 +21,12 @@ if TYPE_CHECKING:
 
 def exists(connection: "duckdb.DuckDBPyConnection") -> bool:
     """Whether the file holds a series yet."""
-    found = connection.execute(
-        "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'private' AND table_name = 'releases'"
-    ).fetchone()
+    return _has(connection, "private", "releases")
+
+
+def _has(connection: "duckdb.DuckDBPyConnection", schema: str, table: str) -> bool:
+    query = "SELECT count(*) FROM information_schema.tables WHERE table_schema = ? AND table_name = ?"
+    found = connection.execute(query, [schema, table]).fetchone()
     return found is not None and found[0] == 1
 
 
@@ -61,7 +65,17 @@ def standing(connection: "duckdb.DuckDBPyConnection") -> Standing:
         tuple(value for (value,) in values),
         None if state is None else unpack(state[0]),
         {judge: unpack(data) for judge, data in memories},
+        other_values(connection),
     )
+
+
+def other_values(connection: "duckdb.DuckDBPyConnection", others: int = 0) -> tuple[tuple[str, ...], ...]:
+    """The values of each non-identifier known so far; at least so many lists."""
+    if not _has(connection, "private", "other_values"):
+        return ((),) * others
+    rows = connection.execute("SELECT attribute, value FROM private.other_values ORDER BY attribute, code").fetchall()
+    count = max([others, *(attribute + 1 for attribute, _ in rows)])
+    return tuple(tuple(value for owner, value in rows if owner == attribute) for attribute in range(count))
 
 
 def manifests(connection: "duckdb.DuckDBPyConnection") -> list[tuple[str, str]]:
@@ -96,14 +110,24 @@ def staged(connection: "duckdb.DuckDBPyConnection", release: str) -> bytes | Non
 
 def entry(connection: "duckdb.DuckDBPyConnection", position: int, schema: Schema) -> Entry:
     """One release with the truth behind it."""
-    attributes = range(len(schema.quasi_identifiers))
+    attributes, others = range(len(schema.quasi_identifiers)), range(len(schema.other))
+    columns, grouped = _shape(connection, position)
     people = _columns(
         connection, "SELECT * EXCLUDE position FROM private.people WHERE position = ? ORDER BY person", position
     )
-    snapshot = Snapshot(schema, people["person"], np.stack([people[f"q{i}"] for i in attributes]), people["sensitive"])
+    snapshot = Snapshot(
+        schema,
+        people["person"],
+        np.stack([people[f"q{i}"] for i in attributes]),
+        people["sensitive"],
+        _stacked(people, others),
+        columns,
+    )
     row = np.ma.filled(np.ma.asarray(people["row"]), -1).astype(np.int32)
     traced = row >= 0
-    rows = _columns(connection, "SELECT group_id, sensitive FROM public.rows WHERE position = ? ORDER BY row", position)
+    rows = _columns(
+        connection, "SELECT * EXCLUDE (position, row) FROM public.rows WHERE position = ? ORDER BY row", position
+    )
     boxes = _columns(
         connection, "SELECT * EXCLUDE position FROM public.boxes WHERE position = ? ORDER BY group_id", position
     )
@@ -113,10 +137,41 @@ def entry(connection: "duckdb.DuckDBPyConnection", position: int, schema: Schema
     low, high, missing = (np.stack([boxes[f"{side}{i}"] for i in attributes]) for side in ("low", "high", "missing"))
     return Entry(
         snapshot,
-        Release(rows["group_id"], rows["sensitive"], Boxes(low, high, missing)),
+        Release(
+            rows["group_id"],
+            rows["sensitive"],
+            Boxes(low, high, missing),
+            other=_stacked(rows, others),
+            columns=columns,
+            grouped=grouped,
+        ),
         Auxiliary(fakes["group_id"], fakes["count"]),
         Trace(snapshot.persons[traced], row[traced]),
+        _witness(connection, position),
     )
+
+
+def _stacked(found: "dict[str, Any]", others: range) -> Int32:
+    """The codes of the non-identifiers, [o, n]."""
+    stacked = [np.asarray(found[f"o{i}"], dtype=np.int32) for i in others]
+    return np.stack(stacked) if stacked else np.empty((0, 0), np.int32)
+
+
+def _shape(connection: "duckdb.DuckDBPyConnection", position: int) -> tuple[tuple[str, ...] | None, bool]:
+    """The columns that a release shows, None for all, and whether it has groups."""
+    if not _has(connection, "public", "shapes"):
+        return None, True
+    found = connection.execute("SELECT columns, grouped FROM public.shapes WHERE position = ?", [position]).fetchone()
+    if found is None:
+        return None, True
+    return None if found[0] is None else tuple(json.loads(found[0])), bool(found[1])
+
+
+def _witness(connection: "duckdb.DuckDBPyConnection", position: int) -> Witness | None:
+    if not _has(connection, "private", "witnesses"):
+        return None
+    found = connection.execute("SELECT data FROM private.witnesses WHERE position = ?", [position]).fetchone()
+    return None if found is None else Witness(cast("Int32", unpack(found[0])["rows"]))
 
 
 def _columns(connection: "duckdb.DuckDBPyConnection", query: str, position: int) -> "dict[str, Any]":
@@ -124,7 +179,13 @@ def _columns(connection: "duckdb.DuckDBPyConnection", query: str, position: int)
     return connection.execute(query, [position]).fetchnumpy()
 
 
+def known_schema(connection: "duckdb.DuckDBPyConnection", schema: Schema) -> Schema:
+    """The schema with every value that was seen so far."""
+    others = other_values(connection, len(schema.other))
+    return schema.with_sensitive_values(standing(connection).values).with_other_values(others)
+
+
 def ledger(connection: "duckdb.DuckDBPyConnection", schema: Schema) -> Ledger:
     """The whole series with the truth behind it."""
-    known = schema.with_sensitive_values(standing(connection).values)
+    known = known_schema(connection, schema)
     return Ledger(tuple(entry(connection, recorded.position, known) for recorded in releases(connection)))

@@ -40,6 +40,8 @@ class Standing:
     state: Memory | None
     memories: Mapping[str, Memory]
     """What each judge remembers, by the check's name."""
+    other_values: tuple[tuple[str, ...], ...] = ()
+    """The values of each non-identifier known so far."""
 
     @property
     def position(self) -> int:

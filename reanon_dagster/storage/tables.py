@@ -4,10 +4,21 @@ from collections.abc import Sequence
 
 VERSION = 1
 
+LATER_STATEMENTS = (
+    # What was added since the first stores were made. They are used where releases differ in their columns, where rows
+    # have boxes of their own, and where a technique promises worlds.
+    """CREATE TABLE IF NOT EXISTS public.shapes (
+        position INTEGER PRIMARY KEY, grouped BOOLEAN NOT NULL, columns TEXT)""",
+    """CREATE TABLE IF NOT EXISTS private.other_values (
+        attribute INTEGER, code INTEGER, value TEXT NOT NULL, PRIMARY KEY (attribute, code))""",
+    "CREATE TABLE IF NOT EXISTS private.witnesses (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
+)
 
-def create_statements(attributes: int) -> Sequence[str]:
-    """The statements that make an empty store for so many quasi-identifiers."""
+
+def create_statements(attributes: int, others: int) -> Sequence[str]:
+    """The statements that make an empty store for so many quasi-identifiers and non-identifiers."""
     codes = ", ".join(f"q{i} INTEGER NOT NULL" for i in range(attributes))
+    other = "".join(f", o{i} INTEGER NOT NULL" for i in range(others))
     boxes = ", ".join(
         f"low{i} INTEGER NOT NULL, high{i} INTEGER NOT NULL, missing{i} TINYINT NOT NULL" for i in range(attributes)
     )
@@ -25,13 +36,15 @@ def create_statements(attributes: int) -> Sequence[str]:
         "CREATE TABLE private.sensitive_values (code INTEGER PRIMARY KEY, value TEXT UNIQUE NOT NULL)",
         # The coded snapshots, under keyed pseudonyms, with the published row of each person (NULL if withheld).
         f"""CREATE TABLE private.people (
-            position INTEGER NOT NULL, person BIGINT NOT NULL, row INTEGER, sensitive INTEGER NOT NULL, {codes})""",
+            position INTEGER NOT NULL, person BIGINT NOT NULL, row INTEGER,
+            sensitive INTEGER NOT NULL, {codes}{other})""",
         "CREATE TABLE private.states (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
         """CREATE TABLE private.memories (
             position INTEGER, judge TEXT, data BLOB NOT NULL, PRIMARY KEY (position, judge))""",
         "CREATE TABLE private.candidates (release TEXT PRIMARY KEY, digest TEXT NOT NULL, data BLOB NOT NULL)",
-        """CREATE TABLE public.rows (
-            position INTEGER NOT NULL, row INTEGER NOT NULL, group_id INTEGER NOT NULL, sensitive INTEGER NOT NULL)""",
+        f"""CREATE TABLE public.rows (
+            position INTEGER NOT NULL, row INTEGER NOT NULL, group_id INTEGER NOT NULL,
+            sensitive INTEGER NOT NULL{other})""",
         f"CREATE TABLE public.boxes (position INTEGER NOT NULL, group_id INTEGER NOT NULL, {boxes})",
         """CREATE TABLE public.counterfeits (
             position INTEGER NOT NULL, group_id INTEGER NOT NULL, count INTEGER NOT NULL)""",
@@ -40,4 +53,5 @@ def create_statements(attributes: int) -> Sequence[str]:
             violations INTEGER NOT NULL, observed TEXT NOT NULL, sentence TEXT NOT NULL)""",
         "CREATE TABLE public.manifests (position INTEGER PRIMARY KEY, release TEXT NOT NULL, manifest TEXT NOT NULL)",
         f"INSERT INTO private.series VALUES ('version', '{VERSION}')",  # noqa: S608  a constant of ours
+        *LATER_STATEMENTS,
     )

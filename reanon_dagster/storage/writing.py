@@ -8,9 +8,10 @@ import numpy as np
 from reanon_core.model.errors import OutOfOrder
 from reanon_core.model.ledger import Entry
 from reanon_core.model.packing import pack
+from reanon_core.model.schema import Schema
 from reanon_dagster.storage import reading
 from reanon_dagster.storage.records import Commit
-from reanon_dagster.storage.tables import create_statements
+from reanon_dagster.storage.tables import LATER_STATEMENTS, create_statements
 
 if TYPE_CHECKING:
     import duckdb
@@ -31,9 +32,9 @@ def commit(connection: "duckdb.DuckDBPyConnection", change: Commit) -> None:
     connection.commit()
 
 
-def refuse(connection: "duckdb.DuckDBPyConnection", release: str, reason: str, attributes: int) -> None:
+def refuse(connection: "duckdb.DuckDBPyConnection", release: str, reason: str, schema: Schema) -> None:
     """Remember that a release was refused and why, for `reanon status`."""
-    create(connection, attributes)
+    create(connection, schema)
     connection.execute("INSERT INTO private.refusals VALUES (?, current_localtimestamp(), ?)", [release, reason])
 
 
@@ -45,16 +46,16 @@ def stage(connection: "duckdb.DuckDBPyConnection", release: str, digest: str, da
     connection.commit()
 
 
-def create(connection: "duckdb.DuckDBPyConnection", attributes: int) -> None:
-    """Make the tables if the file has none."""
-    if not reading.exists(connection):
-        for statement in create_statements(attributes):
-            connection.execute(statement)
+def create(connection: "duckdb.DuckDBPyConnection", schema: Schema) -> None:
+    """Make the tables if the file has none, and those that an older one lacks."""
+    statements = create_statements(len(schema.quasi_identifiers), len(schema.other))
+    for statement in LATER_STATEMENTS if reading.exists(connection) else statements:
+        connection.execute(statement)
 
 
 def _write(connection: "duckdb.DuckDBPyConnection", change: Commit) -> None:
     record, entry = change.record, change.entry
-    create(connection, len(entry.snapshot.qi))
+    create(connection, entry.snapshot.schema)
     done = connection.execute("SELECT count(*) FROM private.releases").fetchone()
     if done is None or done[0] != record.position:
         raise OutOfOrder("another release of this series was published in the meantime; try again")
@@ -75,7 +76,8 @@ def _write(connection: "duckdb.DuckDBPyConnection", change: Commit) -> None:
     )
     connection.execute("DELETE FROM private.refusals WHERE release = ?", [record.release])
     connection.execute("DELETE FROM private.candidates")
-    _write_values(connection, entry.snapshot.schema.sensitive.values)
+    _write_values(connection, entry.snapshot.schema)
+    _write_shape(connection, record.position, entry)
     for table, rows in _tables(record.position, entry).items():
         _insert(connection, table, rows)
     _write_memories(connection, change)
@@ -97,11 +99,27 @@ def _write(connection: "duckdb.DuckDBPyConnection", change: Commit) -> None:
         )
 
 
-def _write_values(connection: "duckdb.DuckDBPyConnection", values: tuple[str, ...]) -> None:
+def _write_values(connection: "duckdb.DuckDBPyConnection", schema: Schema) -> None:
     known = connection.execute("SELECT count(*) FROM private.sensitive_values").fetchone()
-    new = list(enumerate(values))[known[0] if known else 0 :]
+    new = list(enumerate(schema.sensitive.values))[known[0] if known else 0 :]
     if new:
         connection.executemany("INSERT INTO private.sensitive_values VALUES (?, ?)", new)
+    for attribute, values in enumerate(schema.other_values):
+        listed = reading.other_values(connection, len(schema.other))[attribute]
+        more = [(attribute, code, value) for code, value in enumerate(values) if code >= len(listed)]
+        if more:
+            connection.executemany("INSERT INTO private.other_values VALUES (?, ?, ?)", more)
+
+
+def _write_shape(connection: "duckdb.DuckDBPyConnection", position: int, entry: Entry) -> None:
+    """What a release shows, and the rows of its worlds, where that is not the same for every release."""
+    release = entry.release
+    if release.columns is not None or not release.grouped:
+        listed = None if release.columns is None else json.dumps(release.columns)
+        connection.execute("INSERT INTO public.shapes VALUES (?, ?, ?)", [position, release.grouped, listed])
+    if entry.witness is not None:
+        data = pack({"rows": entry.witness.rows})
+        connection.execute("INSERT INTO private.witnesses VALUES (?, ?)", [position, data])
 
 
 def _write_memories(connection: "duckdb.DuckDBPyConnection", change: Commit) -> None:
@@ -125,11 +143,13 @@ def _tables(position: int, entry: Entry) -> "dict[str, pa.Table]":
         "row": pa.array(row, mask=row < 0),
         "sensitive": snapshot.sensitive,
         **{f"q{i}": codes for i, codes in enumerate(snapshot.qi)},
+        **{f"o{i}": codes for i, codes in enumerate(snapshot.other)},
     }
     rows = {
         "row": np.arange(entry.release.size, dtype=np.int32),
         "group_id": entry.release.group,
         "sensitive": entry.release.sensitive,
+        **{f"o{i}": codes for i, codes in enumerate(entry.release.other)},
     }
     box_columns: dict[str, object] = {"group_id": np.arange(boxes.count, dtype=np.int32)}
     for i in range(len(boxes.low)):

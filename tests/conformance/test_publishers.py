@@ -7,7 +7,6 @@ from hypothesis import HealthCheck, given, settings
 from conformance.population import schema, series
 from reanon_core.catalog import PUBLISHERS, WEAKEST, build_publisher, own_checks
 from reanon_core.model.errors import Unpublishable
-from reanon_core.model.ledger import Entry
 from reanon_core.model.packing import pack, unpack
 from reanon_core.model.publication import Publication
 from reanon_core.model.snapshot import Snapshot
@@ -80,8 +79,8 @@ def test_every_row_is_published_or_withheld_exactly_once(name: str, snapshots: l
 def test_its_own_checks_hold_after_inserts_deletes_and_returns(name: str, snapshots: list[Snapshot]) -> None:
     checks = own_checks(build_publisher(name, WEAKEST[name]))
     memories = [check.initial_memory() for check in checks]
-    for snapshot, publication in run(name, snapshots):
-        entry = Entry(snapshot, publication.release, publication.auxiliary, publication.trace)
+    for _, publication in run(name, snapshots):
+        entry = publication.entry()
         for i, check in enumerate(checks):
             verdict, memories[i] = check.examine(entry, memories[i])
             assert verdict.holds, verdict

@@ -74,7 +74,6 @@ checks: [wishful-thinking]
         "key source.sep must be one that reanon knows; did you mean separator?",
         "releases.cadence (quartely) must be one of daily, weekly, monthly, quarterly, yearly",
         f"releases.select must be left out for now; {SeriesConfig.later['releases.select']}",
-        "releases.columns must be left out for now; columns of single releases come with the technique sequential",
         "quasi_identifiers.zip.kind (nummeric) must be one of numeric, date, categorical",
         "quasi_identifiers.weight.domain must be two values, such as [0, 120]",
         "quasi_identifiers.height (5) must be keys with values, such as {key: value}",

@@ -1,0 +1,16 @@
+"""The releases that show the sensitive column: only they say anything about its values."""
+
+from reanon_core.model.history import History
+from reanon_core.model.knowledge import Knowledge
+
+
+def speaking(history: History, knowledge: Knowledge) -> tuple[History, Knowledge]:
+    """The history and what is known of it, without the releases that show no sensitive value."""
+    name = history.schema.sensitive.name
+    kept = [at for at, published in enumerate(history.releases) if published.release.shows(name)]
+    if len(kept) == len(history.releases):
+        return history, knowledge
+    return (
+        History(history.schema, tuple(history.releases[at] for at in kept)),
+        Knowledge(tuple(knowledge.presences[at] for at in kept)),
+    )

@@ -1,0 +1,41 @@
+"""The part of the table that a release shows: what is left out on purpose is no loss of this release."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from reanon_core.model.ledger import Entry
+from reanon_core.model.release import Boxes
+from reanon_core.model.schema import QuasiIdentifier, Schema
+from reanon_core.model.snapshot import Snapshot
+
+
+def published_part(entry: Entry) -> Entry:
+    """The entry as if the series had no other columns than those that the release shows.
+
+    A table without any quasi-identifier is taken as one where it is the same for everybody, and so for the sensitive
+    column.
+    """
+    release, snapshot = entry.release, entry.snapshot
+    if release.columns is None:
+        return entry
+    schema = snapshot.schema
+    shown = [at for at, name in enumerate(schema.names) if release.shows(name)]
+    columns = tuple(schema.quasi_identifiers[at] for at in shown)
+    qi, sides = snapshot.qi[shown], (release.boxes.low[shown], release.boxes.high[shown], release.boxes.missing[shown])
+    if not columns:
+        columns = (QuasiIdentifier(name="", domain=(0, 0)),)
+        qi = np.zeros((1, snapshot.size), np.int32)
+        point = np.zeros((1, release.boxes.count), np.int32)
+        sides = (point, point, point.astype(np.int8))
+    sensitive, values = schema.sensitive, (snapshot.sensitive, release.sensitive)
+    if not release.shows(sensitive.name):
+        sensitive, values = sensitive.with_values(("",)), (np.zeros_like(values[0]), np.zeros_like(values[1]))
+    part = Schema(quasi_identifiers=columns, sensitive=sensitive)
+    return replace(
+        entry,
+        snapshot=Snapshot(part, snapshot.persons, qi, values[0]),
+        release=replace(
+            release, sensitive=values[1], boxes=Boxes(*sides), other=np.empty((0, 0), np.int32), columns=None
+        ),
+    )

@@ -27,7 +27,7 @@ from reanon_core.metrics.generalization import (
     LossMetric,
     NormalizedCertaintyPenalty,
 )
-from reanon_core.metrics.group_size import AverageGroupSize
+from reanon_core.metrics.group_size import AverageGroupSize, NormalizedGroupSize
 from reanon_core.metrics.query_error import CountingQueryError
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.protocols import Attack, Check, Publisher
@@ -81,6 +81,7 @@ METRICS: dict[
         | LossMetric
         | Discernibility
         | AverageGroupSize
+        | NormalizedGroupSize
         | CounterfeitCount
     ],
 ] = {
@@ -94,6 +95,7 @@ METRICS: dict[
     "lm": LossMetric,
     "discernibility": Discernibility,
     "average-group-size": AverageGroupSize,
+    "c-avg": NormalizedGroupSize,
     "counterfeits": CounterfeitCount,
 }
 

@@ -20,5 +20,6 @@ def publish(publisher: Publisher[S, P], snapshot: Snapshot, state: S, rng: np.ra
     Raises: Unpublishable if the technique's promise cannot be kept on this data.
     """
     plan = publisher.plan(snapshot, state, rng)
-    release, auxiliary, trace = emit(snapshot, plan, rng)
-    return Publication(release, auxiliary, trace, publisher.advance(state, snapshot, plan), dict(plan.withheld))
+    release, auxiliary, trace = emit(plan.drawn or snapshot, plan, rng)
+    state = publisher.advance(state, snapshot, plan)
+    return Publication(release, auxiliary, trace, state, dict(plan.withheld), plan.notes, plan.drawn)

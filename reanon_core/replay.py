@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from reanon_core.model.ledger import Entry, Ledger
+from reanon_core.model.ledger import Ledger
 from reanon_core.model.plan import Plan
 from reanon_core.model.publication import Publication
 from reanon_core.model.snapshot import Snapshot
@@ -47,7 +47,7 @@ def replay(
     """The ledger of a whole series; `progress` is called with the number of releases done."""
     entries = []
     for snapshot, publication in publications(publisher, snapshots, rng, memory=memory):
-        entries.append(Entry(snapshot, publication.release, publication.auxiliary, publication.trace))
+        entries.append(publication.entry(snapshot))
         if progress is not None:
             progress(len(entries))
     return Ledger(tuple(entries))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from reanon_core.model.arrays import Int32, frozen
+from reanon_core.model.snapshot import Snapshot
 
 WITHHELD = -1
 """The group of a row that is not published in this release."""
@@ -40,6 +41,10 @@ class Plan:
     counterfeits: Counterfeits
     withheld: dict[str, int] = field(default_factory=dict)
     """How many rows are withheld, by reason."""
+    notes: tuple[str, ...] = ()
+    """What the steward must read about this release; no datum of a person."""
+    drawn: Snapshot | None = None
+    """The rows that the groups speak of, where they are not the snapshot's alone."""
 
     def __post_init__(self) -> None:
         """Freeze the array."""

@@ -3,7 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from reanon_core.model.ledger import Entry
 from reanon_core.model.release import Auxiliary, Release
+from reanon_core.model.snapshot import Snapshot
 from reanon_core.model.trace import Trace
 
 S = TypeVar("S")
@@ -19,3 +21,11 @@ class Publication(Generic[S]):
     state: S
     withheld: dict[str, int] = field(default_factory=dict)
     """How many rows are withheld, by reason."""
+    notes: tuple[str, ...] = ()
+    """What the steward must read about this release; no datum of a person."""
+    drawn: Snapshot | None = None
+    """The rows that the release speaks of, where they are not the snapshot's alone."""
+
+    def entry(self, snapshot: Snapshot) -> Entry:
+        """The release with the truth behind it."""
+        return Entry(self.drawn or snapshot, self.release, self.auxiliary, self.trace)

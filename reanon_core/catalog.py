@@ -38,6 +38,9 @@ PUBLISHERS: dict[str, type[MInvariance | Mondrian | Bpg]] = {
     "bpg": Bpg,
 }
 
+ANSWERS_QUERIES = frozenset({"bpg"})
+"""The techniques that take the whole table and a mask of who is asked for; others get only whom a release asks for."""
+
 WEAKEST: dict[str, dict[str, object]] = {
     "m-invariance": {"m": 2},
     "k-anonymity": {"k": 2},

@@ -57,7 +57,7 @@ def prepare(
     publisher = series.publisher
     state = publisher.initial_state() if standing.state is None else publisher.restored(standing.state)
     publication = publish(publisher, read.snapshot, state, generator(seed))
-    entry = Entry(read.snapshot, publication.release, publication.auxiliary, publication.trace)
+    entry = publication.entry(read.snapshot)
     progress("checking")
     verdicts, memories = judge(checks_of(series), entry, standing.memories)
     return Candidate(
@@ -70,7 +70,9 @@ def prepare(
         memories=memories,
         verdicts=verdicts,
         judged=digest(entry),
+        people=read.rows,
         withheld=publication.withheld,
+        notes=publication.notes,
         seconds=time.perf_counter() - began,
     )
 

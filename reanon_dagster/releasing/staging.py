@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from reanon_dagster.series.declared import Series
     from reanon_dagster.storage.records import Recorded
 
-PLAIN = ("release", "position", "input_digest", "key_check", "judged", "seconds")
+PLAIN = ("release", "position", "input_digest", "key_check", "judged", "seconds", "people")
 
 
 def stage(series: "Series", candidate: Candidate) -> None:
@@ -83,6 +83,7 @@ def packed(candidate: Candidate) -> bytes:
     head = {name: getattr(candidate, name) for name in PLAIN} | {
         "verdicts": [asdict(verdict) for verdict in candidate.verdicts],
         "withheld": dict(candidate.withheld),
+        "notes": list(candidate.notes),
         "values": list(entry.snapshot.schema.sensitive.values),
     }
     fields: dict[str, Packable] = {"head": json.dumps(head)}
@@ -109,6 +110,7 @@ def restored(data: bytes, schema: Schema) -> Candidate:
         memories=memories,
         verdicts=tuple(Verdict(**verdict) for verdict in head["verdicts"]),
         withheld=head["withheld"],
+        notes=tuple(head["notes"]),
     )
 
 
@@ -118,7 +120,14 @@ def _part(fields: Mapping[str, Packable], prefix: str) -> dict[str, Any]:
 
 def _entry(part: Mapping[str, Any], schema: Schema) -> Entry:
     return Entry(
-        Snapshot(schema, part["persons"], part["qi"], part["sensitive"]),
+        Snapshot(
+            schema,
+            part["persons"],
+            part["qi"],
+            part["sensitive"],
+            asked=None if part["asked"].all() else part["asked"],
+            origin=part["origin"] if part["origin"].any() else None,
+        ),
         Release(part["group"], part["published"], Boxes(part["low"], part["high"], part["missing"])),
         Auxiliary(part["fake_group"], part["fake_count"]),
         Trace(part["traced"], part["rows"]),

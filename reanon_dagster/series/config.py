@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
 
-from reanon_core.model.errors import InvalidParameter
+from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.schema import Kind, Missing
 from reanon_dagster.series.calendar import Calendar, CronCalendar, NamedCalendar, RegularCalendar
 from reanon_dagster.series.scalars import Parameters, Part, Text, Texts, Told, as_list, keyed_by
@@ -77,12 +77,25 @@ class DuckdbSource(Part):
 
 
 class _Releases(Part):
+    select: dict[str, Text] = Field(
+        default={},
+        description='For single releases a condition over the source\'s columns, such as {r1: "age > 30"}: whom the '
+        "release asks for. A release without one asks for everybody.",
+    )
+
     @model_validator(mode="after")
     def _is_a_calendar(self) -> "_Releases":
         try:
             self.calendar()
         except InvalidParameter as error:
             raise Told(error.problems[0]) from None
+        for release in self.select:
+            try:
+                self.calendar().index(release)
+            except InvalidParameter as error:
+                raise Told(
+                    Problem(f"releases.select.{release}", "name a release of the series", help=str(error))
+                ) from None
         return self
 
     def calendar(self) -> Calendar:
@@ -225,7 +238,6 @@ class SeriesConfig(Part):
 
     later: ClassVar[Mapping[str, str]] = {
         "releases.columns": "columns of single releases come with the technique sequential",
-        "releases.select": "selections of rows for single releases come with the techniques sequential and bpg",
         "source.postgres": "Postgres comes later; a DuckDB file or an exported csv or parquet file works now",
     }
 

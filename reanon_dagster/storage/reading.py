@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reanon_core.model.arrays import Int64
 from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.model.packing import unpack
 from reanon_core.model.release import Auxiliary, Boxes, Release
@@ -79,13 +80,23 @@ def verdicts(connection: "duckdb.DuckDBPyConnection", position: int) -> list[Ver
 
 
 def trace(connection: "duckdb.DuckDBPyConnection", position: int) -> Trace:
-    """The published row of each person in a release."""
+    """The published row of each person in a release; an invented one is nobody."""
     found = _columns(
         connection,
-        "SELECT person, row FROM private.people WHERE position = ? AND row IS NOT NULL ORDER BY person",
+        "SELECT person, row FROM private.people WHERE position = ? AND row IS NOT NULL AND origin < 2 ORDER BY person",
         position,
     )
     return Trace(found["person"], found["row"])
+
+
+def remembered(connection: "duckdb.DuckDBPyConnection", position: int) -> Int64:
+    """The people whom a release shows though they were not in its table."""
+    found = _columns(
+        connection,
+        "SELECT person FROM private.people WHERE position = ? AND row IS NOT NULL AND origin = 1 ORDER BY person",
+        position,
+    )
+    return np.asarray(found["person"], dtype=np.int64)
 
 
 def staged(connection: "duckdb.DuckDBPyConnection", release: str) -> bytes | None:
@@ -100,7 +111,14 @@ def entry(connection: "duckdb.DuckDBPyConnection", position: int, schema: Schema
     people = _columns(
         connection, "SELECT * EXCLUDE position FROM private.people WHERE position = ? ORDER BY person", position
     )
-    snapshot = Snapshot(schema, people["person"], np.stack([people[f"q{i}"] for i in attributes]), people["sensitive"])
+    snapshot = Snapshot(
+        schema,
+        people["person"],
+        np.stack([people[f"q{i}"] for i in attributes]),
+        people["sensitive"],
+        asked=None if people["asked"].all() else people["asked"],
+        origin=people["origin"] if people["origin"].any() else None,
+    )
     row = np.ma.filled(np.ma.asarray(people["row"]), -1).astype(np.int32)
     traced = row >= 0
     rows = _columns(connection, "SELECT group_id, sensitive FROM public.rows WHERE position = ? ORDER BY row", position)

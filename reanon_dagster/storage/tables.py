@@ -23,9 +23,11 @@ def create_statements(attributes: int) -> Sequence[str]:
         # What was tried and refused, with the sentence that said why.
         "CREATE TABLE private.refusals (release TEXT NOT NULL, tried TIMESTAMP NOT NULL, reason TEXT NOT NULL)",
         "CREATE TABLE private.sensitive_values (code INTEGER PRIMARY KEY, value TEXT UNIQUE NOT NULL)",
-        # The coded snapshots, under keyed pseudonyms, with the published row of each person (NULL if withheld).
+        # The coded snapshots, under keyed pseudonyms, with the published row of each person (NULL if there is none).
+        # `asked`: whether the release asks for them; `origin`: 0 the table, 1 an earlier release, 2 invented.
         f"""CREATE TABLE private.people (
-            position INTEGER NOT NULL, person BIGINT NOT NULL, row INTEGER, sensitive INTEGER NOT NULL, {codes})""",
+            position INTEGER NOT NULL, person BIGINT NOT NULL, row INTEGER, sensitive INTEGER NOT NULL,
+            asked BOOLEAN NOT NULL, origin TINYINT NOT NULL, {codes})""",
         "CREATE TABLE private.states (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
         """CREATE TABLE private.memories (
             position INTEGER, judge TEXT, data BLOB NOT NULL, PRIMARY KEY (position, judge))""",

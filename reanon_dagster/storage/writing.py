@@ -124,6 +124,8 @@ def _tables(position: int, entry: Entry) -> "dict[str, pa.Table]":
         "person": snapshot.persons,
         "row": pa.array(row, mask=row < 0),
         "sensitive": snapshot.sensitive,
+        "asked": snapshot.wanted,
+        "origin": np.zeros(snapshot.size, np.int8) if snapshot.origin is None else snapshot.origin,
         **{f"q{i}": codes for i, codes in enumerate(snapshot.qi)},
     }
     rows = {

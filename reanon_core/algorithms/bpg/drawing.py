@@ -48,17 +48,20 @@ def with_those_who_left(table: Drawn, state: BpgState, ell: int, rng: np.random.
 
 
 def _invented(table: Drawn, state: BpgState, left: Int64, ell: int, rng: np.random.Generator) -> Int32:
-    """Values for people who left: those of random people in the table, or of a neighbourhood's lack where it has few."""
+    """Values for people who left: those of random people in the table; where neighbours have few, what they lack."""
     snapshot, known = table.snapshot, np.flatnonzero(table.entry >= 0)
     value = snapshot.sensitive[rng.integers(0, snapshot.size, len(left))]
     values = len(snapshot.schema.sensitive.values)
-    home = state.neighbourhood[table.entry[known]].astype(np.int64)
-    shown = np.unique(home * values + snapshot.sensitive[known])
+    shown = np.unique(state.neighbourhood[table.entry[known]].astype(np.int64) * values + snapshot.sensitive[known])
     poor = np.bincount(shown // values, minlength=state.neighbourhoods) < ell
-    for own in np.unique(state.neighbourhood[left][poor[state.neighbourhood[left]]]):
+    home = state.neighbourhood[left]
+    order = np.argsort(home, kind="stable")
+    sorted_home = home[order]
+    for own in np.unique(home[poor[home]]):
         begin, end = shown.searchsorted([own * values, (own + 1) * values])
         lacking = rng.permutation(np.setdiff1d(np.arange(values), shown[begin:end] - own * values))
-        theirs = np.flatnonzero(state.neighbourhood[left] == own)[: len(lacking)]
+        first, last = sorted_home.searchsorted([own, own + 1])
+        theirs = order[first:last][: len(lacking)]
         value[theirs] = lacking[: len(theirs)]
     return value
 

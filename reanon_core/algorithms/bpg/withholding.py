@@ -24,12 +24,12 @@ def withheld_by_reason(reason: Int8, *, k: int, ell: int, max_dirty: float) -> d
         "a larger reserve from the first release on makes that rarer",
         correcting.FROZEN: f"frozen: neighbours of theirs left the table, and without them those would fall short of "
         f"{principle}; a larger reserve from the first release on makes that rarer",
-        correcting.HELD: "held back: they hide neighbours who left the table; "
+        correcting.HELD: "held back: they hide neighbours who left the table or are not asked for; "
         "a larger reserve from the first release on makes that rarer",
         correcting.UNCORRECTED: "not corrected: variant is nodirty; middle or union would publish more",
         correcting.OF_CLASS: "of a rejected class: reject is class; reject: atom would publish more",
-        correcting.DIRTY: f"too dirty: more than max_dirty = {max_dirty} of their group would be people whom nobody "
-        "asked for; a larger max_dirty publishes both, a wider selection asks for them",
+        correcting.DIRTY: f"too dirty: more than max_dirty = {max_dirty} of their group would be people who left or "
+        "whom nobody asked for; a larger max_dirty publishes both, a wider selection asks for more",
         correcting.LEFT_OUT: "left out: the partitioner gave them no class",
     }
     counts = np.bincount(reason, minlength=len(sentences) + 1)
@@ -64,8 +64,8 @@ def attention(
     if now & DIRT & ~met:
         notes.append(
             f"for the first time people are withheld because of max_dirty = {max_dirty}: they can only be published "
-            "together with neighbours whom nobody asked for, and those would be too large a share of the group. To "
-            "raise max_dirty publishes both; selections that cut through neighbourhoods cost the one or the other"
+            "together with neighbours who left or whom nobody asked for, and those would be too large a share of the "
+            "group. To raise max_dirty publishes both; whatever cuts through neighbourhoods costs the one or the other"
         )
     return tuple(notes), met | now
 

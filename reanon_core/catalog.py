@@ -10,6 +10,7 @@ from reanon_core.algorithms.mondrian.publisher import Mondrian
 from reanon_core.attacks.difference import DifferenceAttack
 from reanon_core.attacks.exact_risk import ExactRisk
 from reanon_core.attacks.intersection import IntersectionAttack
+from reanon_core.attacks.subsets import SubsetsAttack
 from reanon_core.checks.atoms import Atoms
 from reanon_core.checks.k_anonymity import KAnonymity
 from reanon_core.checks.l_diversity import LDiversity
@@ -65,9 +66,10 @@ CHECKS: dict[
     "atoms": Atoms,
 }
 
-ATTACKS: dict[str, type[IntersectionAttack | DifferenceAttack | ExactRisk]] = {
+ATTACKS: dict[str, type[IntersectionAttack | DifferenceAttack | SubsetsAttack | ExactRisk]] = {
     "intersection": IntersectionAttack,
     "difference": DifferenceAttack,
+    "subsets": SubsetsAttack,
     "risk": ExactRisk,
 }
 

@@ -92,7 +92,7 @@ class Bpg:
     """What a piece that cannot be corrected takes with it: its own people only (atom), or its whole class."""
     max_dirty: float = 0.5
     """The greatest share of a published piece that nobody asked for: dirty records and ghosts."""
-    reserve: int = 5
+    reserve: int = 20
     """How many times k people a group begins with, and keeps when it is divided, so that some may leave later."""
     groups: Groups = "atoms"
     """What a published group is: one piece, or all pieces of a class under one wider box."""

@@ -11,6 +11,7 @@ from reanon_core.algorithms.mondrian.publisher import Mondrian
 from reanon_core.attacks.difference import DifferenceAttack
 from reanon_core.attacks.exact_risk import ExactRisk
 from reanon_core.attacks.intersection import IntersectionAttack
+from reanon_core.attacks.subsets import SubsetsAttack
 from reanon_core.checks.atoms import Atoms
 from reanon_core.checks.hc_safety import HcSafety
 from reanon_core.checks.historical_safety import HistoricalSafety
@@ -32,7 +33,7 @@ from reanon_core.metrics.generalization import (
     LossMetric,
     NormalizedCertaintyPenalty,
 )
-from reanon_core.metrics.group_size import AverageGroupSize
+from reanon_core.metrics.group_size import AverageGroupSize, NormalizedGroupSize
 from reanon_core.metrics.query_error import CountingQueryError
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.protocols import Attack, Check, Publisher
@@ -43,6 +44,9 @@ PUBLISHERS: dict[str, type[MInvariance | Mondrian | Bpg | CorSplit]] = {
     "bpg": Bpg,
     "cor-split": CorSplit,
 }
+
+ANSWERS_QUERIES = frozenset({"bpg"})
+"""The techniques that take the whole table and a mask of who is asked for; others get only whom a release asks for."""
 
 WEAKEST: dict[str, dict[str, object]] = {
     "m-invariance": {"m": 2},
@@ -90,9 +94,10 @@ CHECKS: dict[
     "linear": Linear,
 }
 
-ATTACKS: dict[str, type[IntersectionAttack | DifferenceAttack | ExactRisk]] = {
+ATTACKS: dict[str, type[IntersectionAttack | DifferenceAttack | SubsetsAttack | ExactRisk]] = {
     "intersection": IntersectionAttack,
     "difference": DifferenceAttack,
+    "subsets": SubsetsAttack,
     "risk": ExactRisk,
 }
 
@@ -109,6 +114,7 @@ METRICS: dict[
         | LossMetric
         | Discernibility
         | AverageGroupSize
+        | NormalizedGroupSize
         | CounterfeitCount
     ],
 ] = {
@@ -122,6 +128,7 @@ METRICS: dict[
     "lm": LossMetric,
     "discernibility": Discernibility,
     "average-group-size": AverageGroupSize,
+    "c-avg": NormalizedGroupSize,
     "counterfeits": CounterfeitCount,
 }
 

@@ -21,7 +21,7 @@ def publish(publisher: Publisher[S, P], snapshot: Snapshot, state: S, rng: np.ra
     Raises: Unpublishable if the technique's promise cannot be kept on this data.
     """
     plan = publisher.plan(snapshot, state, rng)
-    table = snapshot if plan.snapshot is None else plan.snapshot
+    table = snapshot if plan.drawn is None else plan.drawn
     release, auxiliary, trace = emit(table, plan, rng)
     return Publication(
         snapshot=table,
@@ -30,5 +30,6 @@ def publish(publisher: Publisher[S, P], snapshot: Snapshot, state: S, rng: np.ra
         trace=trace,
         state=publisher.advance(state, snapshot, plan),
         withheld=dict(plan.withheld),
+        notes=plan.notes,
         witness=None if plan.witness is None else Witness(trace.rows[plan.witness]),
     )

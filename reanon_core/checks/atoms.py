@@ -9,6 +9,7 @@ from reanon_core.checks.groups import hosting_groups, unreadable, unreadable_ver
 from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.ledger import Entry
+from reanon_core.model.snapshot import REMEMBERED
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
 
@@ -62,6 +63,7 @@ class Atoms:
         past = np.asarray(memory["columns"], np.int32)
         columns = np.full((len(past), len(persons)), UNPUBLISHED, dtype=np.int32)
         columns[:, before >= 0] = past[:, before[before >= 0]]
+        made_up = _made_up(entry, columns[:, now >= 0], before[now >= 0] >= 0)
         columns = _with_column(columns, value, atom, atoms)
 
         sizes = np.bincount(atom, minlength=atoms)
@@ -80,8 +82,9 @@ class Atoms:
             "atoms too small": int(np.count_nonzero(small)),
             "atoms not diverse": int(np.count_nonzero(poor)),
             "people in such atoms": int(sizes[wrong].sum()),
+            "people not in the table with a value never published of them": made_up,
         }
-        violations = int(np.count_nonzero(wrong))
+        violations = int(np.count_nonzero(wrong)) + made_up
         verdict = Verdict(self.name, violations == 0, violations, observed, sentence=self._sentence())
         return verdict, {"persons": persons, "atoms": atom, "columns": columns}
 
@@ -90,6 +93,20 @@ class Atoms:
             f"people whom all releases together leave alike are at least {self.k}, "
             f"with at least {self.ell} different sensitive values in each release that shows them"
         )
+
+
+def _made_up(entry: Entry, past: Int32, known: Bool) -> int:
+    """How many people are published though they are not in the table, and not as an earlier release showed them.
+
+    `past` [columns, traced] holds what was published of each traced person, `known` whether anything was.
+    """
+    snapshot = entry.snapshot
+    if snapshot.origin is None:
+        return 0
+    place = snapshot.persons.searchsorted(entry.trace.persons).clip(max=max(0, snapshot.size - 1))
+    remembered = snapshot.origin[place] == REMEMBERED
+    before = known & (past == _published_values(entry)).any(axis=0)
+    return int(np.count_nonzero(remembered & ~before))
 
 
 def _published_values(entry: Entry) -> Int32:

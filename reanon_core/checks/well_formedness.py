@@ -17,7 +17,8 @@ from reanon_core.protocols import Memory
 class WellFormedness:
     """Every published row is one person's, truly and within its box, or a counterfeit that is accounted for.
 
-    Paper: [XT07] Definitions 2 and 3. A person of the snapshot without a traced row counts as withheld.
+    Paper: [XT07] Definitions 2 and 3. A person who is asked for and has no traced row counts as withheld. A row traced
+    to somebody invented is a counterfeit: it stands in its box, and is counted.
     """
 
     name: ClassVar[str] = "well-formedness"
@@ -33,8 +34,9 @@ class WellFormedness:
         observed: dict[str, float] = {
             "rows": entry.release.size,
             "groups": entry.release.boxes.count,
-            "people": len(entry.trace.persons),
-            "withheld": entry.snapshot.size - len(entry.trace.persons),
+            "people": len(entry.trace.persons) - _invented(entry),
+            "not asked for": entry.dirty,
+            "withheld": entry.withheld,
             "counterfeits": entry.auxiliary.total,
             **flaws,
         }
@@ -151,16 +153,30 @@ def _trace_flaws(entry: Entry) -> dict[str, int]:
 
 
 def _traced(entry: Entry) -> Bool:
-    """Which published rows show a person; the others are counterfeits."""
+    """Which published rows are traced."""
     traced = np.zeros(entry.release.size, dtype=np.bool_)
     traced[entry.trace.rows[_inside(entry.trace.rows, entry.release.size)]] = True
     return traced
 
 
+def _shows_nobody(entry: Entry) -> Bool:
+    """Which published rows are counterfeits: not traced, or traced to somebody invented."""
+    nobody = ~_traced(entry)
+    if entry.snapshot.origin is not None:
+        position, found = _positions(entry)
+        found &= _inside(entry.trace.rows, entry.release.size)
+        nobody[entry.trace.rows[found]] |= entry.snapshot.invented[position[found]]
+    return nobody
+
+
+def _invented(entry: Entry) -> int:
+    return int(np.count_nonzero(_shows_nobody(entry))) - int(np.count_nonzero(~_traced(entry)))
+
+
 def _counterfeit_flaws(entry: Entry, known: Bool) -> dict[str, int]:
     """Paper: [XT07] Definition 3: one row for each group that has counterfeits, with their number."""
     groups, auxiliary = entry.release.boxes.count, entry.auxiliary
-    actual = np.bincount(entry.release.group[~_traced(entry) & known], minlength=groups)
+    actual = np.bincount(entry.release.group[_shows_nobody(entry) & known], minlength=groups)
     return {
         "groups with a wrong number of counterfeits": int(np.count_nonzero(actual != _declared(auxiliary, groups))),
         "counterfeit counts below one": int(np.count_nonzero(auxiliary.count < 1)),

@@ -68,6 +68,19 @@ def traces_of(history: History, knowledge: Knowledge) -> Traces:
     return Traces(persons, group)
 
 
+def tracked_traces(history: History, knowledge: Knowledge) -> Traces:
+    """What an adversary knows who follows people through the releases: the group of everybody, where it is declared.
+
+    Where it is not, boxes and lifespans tell what they can.
+    """
+    traces = traces_of(history, knowledge)
+    group = traces.group.copy()
+    for row, presence in zip(group, knowledge.presences, strict=True):
+        if presence.group is not None:
+            row[traces.persons.searchsorted(presence.persons)] = presence.group
+    return Traces(traces.persons, group)
+
+
 def atoms_of(traces: Traces, history: History) -> Atoms:
     """The people with a certain trace, by trace.
 

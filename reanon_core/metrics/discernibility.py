@@ -12,12 +12,16 @@ from reanon_core.model.ledger import Entry
 class Discernibility:
     """The sum of the squared group sizes, counterfeits included.
 
-    Withheld rows are not penalized: a release that withholds many looks better here than it is.
+    Withheld rows are not penalized unless that is asked for: a release that withholds many looks better than it is.
     """
 
     name: ClassVar[str] = "discernibility"
 
+    penalize: bool = False
+    """Whether each withheld row counts as one that cannot be told from any of the table."""
+
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
         """Sum the squares."""
         sizes = np.bincount(entry.release.group).astype(np.float64)
-        return float(sizes @ sizes)
+        penalty = entry.withheld * entry.snapshot.answer().size if self.penalize else 0
+        return float(sizes @ sizes) + penalty

@@ -25,6 +25,7 @@ class KlDivergence:
         """Sum p1 * log2(p1 / p2) over the points that occur."""
         entry = published_part(entry)
         published = entry.snapshot.persons.searchsorted(entry.trace.persons)
+        published = published[~entry.snapshot.invented[published]]
         if not len(published):
             return 0.0
         keys = np.vstack([entry.snapshot.qi[:, published], entry.snapshot.sensitive[published]])

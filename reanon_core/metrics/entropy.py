@@ -15,37 +15,45 @@ from reanon_core.model.ledger import Entry
 class FrequencyEntropy:
     """FEM: the bits that tell groups apart by their sizes. Reconstructed from the BPG paper's prose.
 
-    log2 of the number of people for the table itself, 0 for one group. Counterfeits and withheld rows lower it.
+    log2 of the number of people for the table itself, 0 for one group. Counterfeits, dirty records and withheld rows
+    lower it. To withhold a part of a group can raise it, because the group looks smaller.
     """
 
     name: ClassVar[str] = "fem"
 
+    real: bool = False
+    """Whether dirty records, people whom nobody asked for, count as information; otherwise they are extraneous."""
+
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
         """The mean of -log2(group size / people), over the real rows."""
         sizes, _ = group_sizes(entry)
-        return _information(entry, sizes / max(1, entry.snapshot.size))
+        return _information(entry, sizes / max(1, entry.snapshot.answer().size), real=self.real)
 
 
 @dataclass(frozen=True, kw_only=True)
 class VolumeEntropy:
     """VEM: the bits that tell boxes apart by their volumes. Reconstructed from the BPG paper's prose.
 
-    log2 of the table's volume for the table itself, 0 for one group. Counterfeits and withheld rows lower it.
+    log2 of the table's volume for the table itself, 0 for one group. Counterfeits, dirty records and withheld rows
+    lower it.
     """
 
     name: ClassVar[str] = "vem"
 
+    real: bool = False
+    """Whether dirty records, people whom nobody asked for, count as information; otherwise they are extraneous."""
+
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
         """The mean of -log2(box volume / table volume), over the real rows."""
         entry = published_part(entry)
-        return _information(entry, group_volumes(entry) / table_volume(entry))
+        return _information(entry, group_volumes(entry) / table_volume(entry), real=self.real)
 
 
-def _information(entry: Entry, shares: Float64) -> float:
-    """The weighted mean of -log2(share): each group weighs as its real rows among all people and counterfeits."""
-    sizes, fakes = group_sizes(entry)
-    total = entry.snapshot.size + int(fakes.sum())
+def _information(entry: Entry, shares: Float64, *, real: bool) -> float:
+    """The weighted mean of -log2(share): a group weighs as its rows that count, among all people and all extra rows."""
+    sizes, extra = group_sizes(entry, real=real)
+    total = entry.snapshot.answer().size + int(extra.sum())
     full = sizes > 0
     if not total or not full.any():
         return 0.0
-    return float(-((sizes - fakes)[full] @ np.log2(shares[full])) / total)
+    return float(-((sizes - extra)[full] @ np.log2(shares[full])) / total)

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.ledger import Entry
 
 
@@ -18,3 +19,22 @@ class AverageGroupSize:
         """Rows by groups."""
         groups = entry.release.boxes.count
         return entry.release.size / groups if groups else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class NormalizedGroupSize:
+    """C_AVG: the mean number of rows of a group over the least that k allows; 1 is best."""
+
+    name: ClassVar[str] = "c-avg"
+
+    k: int = 1
+    """The k of the release; 1 gives the average group size itself."""
+
+    def __post_init__(self) -> None:
+        """Hold the range."""
+        if self.k < 1:
+            raise InvalidParameter(Problem("k", "be at least 1", str(self.k)))
+
+    def measure(self, entry: Entry, rng: np.random.Generator) -> float:
+        """Rows by groups, by k."""
+        return AverageGroupSize().measure(entry, rng) / self.k

@@ -70,7 +70,8 @@ def drawn_ranges(entry: Entry, queries: int, theta: float, rng: np.random.Genera
 
 def true_counts(entry: Entry, low: Int32, high: Int32) -> Int64:
     """The answer of each query on the snapshot; a missing value is in no range."""
-    return _true_counts(np.vstack([entry.snapshot.qi, entry.snapshot.sensitive[None]]), low, high)
+    truth = entry.snapshot.answer()
+    return _true_counts(np.vstack([truth.qi, truth.sensitive[None]]), low, high)
 
 
 def estimated_counts(entry: Entry, low: Int32, high: Int32) -> Float64:

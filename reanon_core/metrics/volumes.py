@@ -16,19 +16,26 @@ def group_volumes(entry: Entry) -> Float64:
 
 
 def table_volume(entry: Entry) -> float:
-    """The number of points in the smallest box that holds everybody in the snapshot."""
+    """The number of points in the smallest box that holds everybody who is asked for."""
     volume = 1.0
-    for codes in entry.snapshot.qi:
+    for codes in entry.snapshot.answer().qi:
         present = codes[codes != MISSING]
         width = float(present.max()) - float(present.min()) + 1 if len(present) else 0.0
         volume *= max(1.0, width + (len(present) < len(codes)))
     return volume
 
 
-def group_sizes(entry: Entry) -> tuple[Int64, Int64]:
-    """The number of rows of each group, and how many of them are counterfeits."""
+def group_sizes(entry: Entry, *, real: bool = False) -> tuple[Int64, Int64]:
+    """The number of rows of each group, and how many of them nobody asked for: counterfeits and dirty records.
+
+    With `real`, dirty records count as any other row.
+    """
     groups = entry.release.boxes.count
     sizes = np.bincount(entry.release.group, minlength=groups)
-    fakes = np.zeros(groups, dtype=np.int64)
-    fakes[entry.auxiliary.group] = entry.auxiliary.count
-    return sizes.astype(np.int64), fakes
+    extra = np.zeros(groups, dtype=np.int64)
+    extra[entry.auxiliary.group] = entry.auxiliary.count
+    if entry.snapshot.asked is not None and not real:
+        place = entry.snapshot.persons.searchsorted(entry.trace.persons)
+        dirty = ~entry.snapshot.asked[place] & ~entry.snapshot.invented[place]
+        extra += np.bincount(entry.release.group[entry.trace.rows[dirty]], minlength=groups)
+    return sizes.astype(np.int64), extra

@@ -16,11 +16,14 @@ class Presence:
 
     persons: Int64  # [n] ascending
     qi: Int32  # [d, n] codes
+    group: Int32 | None = None  # [n] the group of each, for an adversary who can follow people through the releases
 
     def __post_init__(self) -> None:
         """Freeze the arrays."""
         object.__setattr__(self, "persons", frozen(self.persons, np.int64))
         object.__setattr__(self, "qi", frozen(self.qi, np.int32))
+        if self.group is not None:
+            object.__setattr__(self, "group", frozen(self.group, np.int32))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from reanon_core.model.arrays import Bool
 from reanon_core.model.history import History, Published
 from reanon_core.model.knowledge import Knowledge, Presence
 from reanon_core.model.release import Auxiliary, Release
@@ -20,13 +23,33 @@ class Entry:
     witness: Witness | None = None
     """Where the technique promises worlds: their rows."""
 
+    @property
+    def withheld(self) -> int:
+        """How many people are asked for and not published."""
+        return int(np.count_nonzero(self.snapshot.wanted)) - int(np.count_nonzero(self._shown(self.snapshot.wanted)))
+
+    @property
+    def dirty(self) -> int:
+        """How many people are published and not asked for."""
+        return int(np.count_nonzero(self._shown(~self.snapshot.wanted & ~self.snapshot.invented)))
+
+    def _shown(self, rows: Bool) -> Bool:
+        """Which of the traced people these rows of the snapshot are; others than the snapshot's are none."""
+        place = self.snapshot.persons.searchsorted(self.trace.persons)
+        found = place < self.snapshot.size
+        found[found] = self.snapshot.persons[place[found]] == self.trace.persons[found]
+        found[found] = rows[place[found]]
+        return found
+
     def presence(self) -> Presence:
         """What the strongest adversary of [XT07] knows about this release: who is in it, and their values.
 
-        Paper: [XT07] Definition 6. A withheld person is not in the release.
+        Paper: [XT07] Definition 6. A withheld person is not in the release, and an invented one is nobody.
         """
         published = self.snapshot.persons.searchsorted(self.trace.persons)
-        return Presence(self.trace.persons, self.snapshot.qi[:, published])
+        real = ~self.snapshot.invented[published]
+        published, rows = published[real], self.trace.rows[real]
+        return Presence(self.trace.persons[real], self.snapshot.qi[:, published], self.release.group[rows])
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,8 +46,10 @@ class Plan:
     """One box for each published row, in the order of the snapshot, where the technique makes no groups."""
     witness: Int32 | None = None
     """[w, published] for each world the row of each published person, counted among the published rows."""
-    snapshot: Snapshot | None = None
-    """The table that is really published, where it is not the snapshot: people who left may have to stay in it."""
+    notes: tuple[str, ...] = ()
+    """What the steward must read about this release; no datum of a person."""
+    drawn: Snapshot | None = None
+    """The table that is really published, where it is not the snapshot: others may have to be in it."""
 
     def __post_init__(self) -> None:
         """Freeze the array."""

@@ -23,6 +23,8 @@ class Publication(Generic[S]):
     state: S
     withheld: dict[str, int] = field(default_factory=dict)
     """How many rows are withheld, by reason."""
+    notes: tuple[str, ...] = ()
+    """What the steward must read about this release; no datum of a person."""
     witness: Witness | None = None
 
     def entry(self) -> Entry:

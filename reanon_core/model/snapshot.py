@@ -1,12 +1,15 @@
 """Private: the table at one time."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from reanon_core.model.arrays import MISSING, Bool, Int32, Int64, frozen
+from reanon_core.model.arrays import MISSING, Bool, Int8, Int32, Int64, frozen
 from reanon_core.model.errors import InvalidSnapshot, Problem
 from reanon_core.model.schema import Missing, Schema
+
+TABLE, REMEMBERED, INVENTED = 0, 1, 2
+"""Where a row comes from: the table; an earlier release, of somebody who is not in the table; or nowhere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +26,8 @@ class Snapshot:
     other: Int32 = field(default_factory=lambda: np.empty((0, 0), np.int32))  # [o, n] codes into schema.other_values
     columns: tuple[str, ...] | None = None
     """The columns that the release is to show; None for all."""
+    asked: Bool | None = None  # [n] whom the release asks for; None: everybody
+    origin: Int8 | None = None  # [n] TABLE, REMEMBERED or INVENTED; None: everybody is in the table
 
     def __post_init__(self) -> None:
         """Freeze the arrays and hold the order."""
@@ -30,6 +35,11 @@ class Snapshot:
             object.__setattr__(self, "other", np.empty((0, len(self.persons)), np.int32))
         for name, dtype in (("persons", np.int64), ("qi", np.int32), ("sensitive", np.int32), ("other", np.int32)):
             object.__setattr__(self, name, frozen(getattr(self, name), dtype))
+        for name, mask, kind in (("asked", self.asked, np.bool_), ("origin", self.origin, np.int8)):
+            if mask is not None:
+                object.__setattr__(self, name, frozen(mask, kind))
+                if mask.shape != (self.size,):
+                    raise InvalidSnapshot(Problem(name, "have one entry for each row"))
         shapes = ((len(self.schema.quasi_identifiers), self.size), (self.size,), (len(self.schema.other), self.size))
         if (self.qi.shape, self.sensitive.shape, self.other.shape) != shapes:
             raise InvalidSnapshot(Problem("snapshot arrays", "have one entry for each row and column"))
@@ -53,6 +63,32 @@ class Snapshot:
                 for column, codes in zip(self.schema.quasi_identifiers, self.qi, strict=True)
             ],
             dtype=np.bool_,
+        )
+
+    @property
+    def wanted(self) -> Bool:
+        """Whom the release asks for, bool[n]."""
+        return np.ones(self.size, dtype=np.bool_) if self.asked is None else self.asked
+
+    @property
+    def invented(self) -> Bool:
+        """Which rows are nobody's, bool[n]: they are counterfeits, though they are traced."""
+        return np.zeros(self.size, dtype=np.bool_) if self.origin is None else self.origin == INVENTED
+
+    def answer(self) -> "Snapshot":
+        """The rows that are asked for, alone: what a release would ideally show."""
+        return self if self.asked is None else self.rows(np.flatnonzero(self.asked), asked=None)
+
+    def rows(self, which: Int64, *, asked: Bool | None) -> "Snapshot":
+        """Some of the rows, in ascending order."""
+        return replace(
+            self,
+            persons=self.persons[which],
+            qi=self.qi[:, which],
+            sensitive=self.sensitive[which],
+            other=self.other[:, which],
+            asked=asked,
+            origin=None if self.origin is None else self.origin[which],
         )
 
     @staticmethod

@@ -9,7 +9,11 @@ from reanon_core.model.arrays import Int32, Int64, frozen
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """Which row of the release shows which person. Rows without a trace are counterfeits."""
+    """Which row of the release shows which person.
+
+    Rows without a trace are counterfeits. So are those traced to somebody whom the snapshot calls invented: whoever
+    follows people from release to release sees them as one more person.
+    """
 
     persons: Int64  # [r] ascending
     rows: Int32  # [r] row of the published table

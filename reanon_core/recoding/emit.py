@@ -36,7 +36,8 @@ def emit(snapshot: Snapshot, plan: Plan, rng: np.random.Generator) -> tuple[Rele
     public = built.view(np.int64).ravel()[built_row].view(np.int32).reshape(-1, 2)
     row = _inverse(built_row)
 
-    holding, count = np.unique(number[fakes.group], return_counts=True)
+    nobodys = np.concatenate([plan.group[published[snapshot.invented[published]]], fakes.group])
+    holding, count = np.unique(number[nobodys], return_counts=True)
     return (
         Release(public[:, 0], public[:, 1], shuffled),
         Auxiliary(holding, count.astype(np.int32)),

@@ -21,16 +21,30 @@ def candidate_metadata(series: Series, candidate: Candidate) -> Metadata:
     before = records[-1] if records else None
     return {
         "release": candidate.release,
-        "people": entry.snapshot.size,
+        "people": candidate.people,
+        "asked for": len(entry.snapshot.persons[entry.snapshot.wanted]),
         "rows": entry.release.size,
         **({"groups": entry.release.boxes.count} if entry.release.grouped else {}),
         "counterfeits": entry.auxiliary.total,
         "withheld": sum(candidate.withheld.values()),
+        "not asked for": entry.dirty,
+        **_told(candidate),
         "seconds": round(candidate.seconds, 3),
         "candidate digest": candidate.judged,
         "previous release": before.release if before else "none: this is the first",
         "previous release's digest": before.candidate_digest if before else "none",
     }
+
+
+def _told(candidate: Candidate) -> Metadata:
+    """Why people are withheld, and what the steward must read: counts and sentences without a datum."""
+    told: Metadata = {}
+    if candidate.withheld:
+        lines = [f"| {count:,} | {reason} |" for reason, count in candidate.withheld.items()]
+        told["withheld because"] = dg.MetadataValue.md("\n".join(["| people | reason |", "|---|---|", *lines]))
+    if candidate.notes:
+        told["attention"] = dg.MetadataValue.md("\n\n".join(candidate.notes))
+    return told
 
 
 def published_metadata(series: Series, release: str, snapshot: dg.AssetKey) -> Metadata:
@@ -43,6 +57,7 @@ def published_metadata(series: Series, release: str, snapshot: dg.AssetKey) -> M
         **({} if manifest["groups"] is None else {"groups": manifest["groups"]}),
         "counterfeits": manifest["counterfeits"],
         "withheld": manifest["withheld"],
+        "not asked for": manifest["dirty"],
         "manifest digest": record.manifest_digest,
         "previous manifest's digest": manifest["previous_manifest"] or "none",
         "folder": f"{series.config.publish.to}/{series.name}/{release}",

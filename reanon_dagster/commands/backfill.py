@@ -5,7 +5,7 @@ from datetime import date
 
 from reanon_core.model.errors import OutOfOrder
 from reanon_dagster.commands.publish import SEED_WARNING, idle, told
-from reanon_dagster.commands.speaking import caution, progress, say, warn
+from reanon_dagster.commands.speaking import attend, caution, progress, say, warn
 from reanon_dagster.releasing.ordering import expected
 from reanon_dagster.releasing.publish import look, publish_ready
 from reanon_dagster.series.loading import load_series
@@ -22,6 +22,7 @@ def run(options: argparse.Namespace) -> int:
     with progress(series.name, quiet=options.quiet) as step:
         for outcome in publish_ready(series, today, to=options.to, seed=options.seed, progress=step):
             say(told(series, outcome), quiet=options.quiet)
+            attend(series.name, outcome.candidate)
     records = look(series).records
     following = expected(series, records)
     if options.to is not None:

@@ -7,7 +7,7 @@ from functools import partial
 from reanon_core.model.errors import counted
 from reanon_core.model.ledger import Entry
 from reanon_dagster.commands.documenting import documented_release
-from reanon_dagster.commands.speaking import caution, progress, say, warn
+from reanon_dagster.commands.speaking import attend, caution, progress, say, warn
 from reanon_dagster.releasing.ordering import expected, ready
 from reanon_dagster.releasing.publish import Outcome, publish_release, sound
 from reanon_dagster.series.declared import Series
@@ -37,6 +37,7 @@ def run(options: argparse.Namespace) -> int:
         with progress(f"{series.name} {release}", quiet=options.quiet) as step:
             outcome = publish(series, release, today, seed=options.seed, progress=step)
         say(told(series, outcome), quiet=options.quiet)
+        attend(series.name, outcome.candidate)
     finally:  # the pages of a refused release are worth more than those of any other
         for note in notes:
             say(note, quiet=options.quiet)
@@ -62,11 +63,11 @@ def told(series: Series, outcome: Outcome) -> str:
     if candidate is None:
         return f"{name}: nothing to do, it is published and its snapshot is the same"
     entry = candidate.entry
+    dirty = f"; {counted(entry.dirty, 'row', 'rows')} that nobody asked for" if entry.dirty else ""
     held = "".join(f"; {count} withheld ({reason})" for reason, count in candidate.withheld.items())
     return (
-        f"{name}: published {counted(entry.release.size, 'row', 'rows')}{_shape(entry)}{held}; "
-        f"{len(candidate.verdicts)} checks hold "
-        f"({candidate.seconds:.2f} s)"
+        f"{name}: published {counted(entry.release.size, 'row', 'rows')}{_shape(entry)}{dirty}{held}; "
+        f"{len(candidate.verdicts)} checks hold ({candidate.seconds:.2f} s)"
     )
 
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from reanon_dagster.releasing.candidate import Candidate
     from reanon_dagster.series.declared import Series
 
 
@@ -24,6 +25,12 @@ def caution(series: "Series") -> None:
     """What the steward must know about the technique, if anything."""
     if series.publisher.caution:
         warn(f"caution: {series.publisher.caution}")
+
+
+def attend(name: str, candidate: "Candidate | None") -> None:
+    """What the steward must read about a release, also in a pipe."""
+    for note in candidate.notes if candidate else ():
+        warn(f"{name} {candidate.release if candidate else ''}: {note}")
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, quiet: bool, title: str | None = None) -> None:

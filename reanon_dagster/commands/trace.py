@@ -2,10 +2,12 @@
 
 import argparse
 import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reanon_core.model.errors import InvalidParameter, Problem, Refused
+from reanon_core.model.errors import InvalidParameter, Problem, Refused, counted
 from reanon_dagster.commands.speaking import say
 from reanon_dagster.releasing.publish import look
 from reanon_dagster.series.loading import load_series
@@ -14,6 +16,12 @@ from reanon_dagster.sources.reading import read_ids
 from reanon_dagster.storage import reading
 from reanon_dagster.storage.connection import opened
 from reanon_dagster.storage.secrets import pseudonym_key
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from reanon_core.model.arrays import Int64
+    from reanon_dagster.series.declared import Series
 
 
 def run(options: argparse.Namespace) -> int:
@@ -32,11 +40,15 @@ def run(options: argparse.Namespace) -> int:
             f"the snapshot {snapshot} is gone, and the store keeps keyed pseudonyms only; "
             f"bring it back to trace release {options.release}"
         )
-    ids, persons = read_ids(series, options.release, pseudonym_key(series.private_folder, view.frozen.get("key")))
+    key = pseudonym_key(series.private_folder, view.frozen.get("key"))
+    ids, persons = read_ids(series, options.release, key)
     with opened(series.private_folder, read_only=True) as connection:
         trace = reading.trace(connection, record.position)
-    if not np.isin(trace.persons, persons).all():
+        remembered = reading.remembered(connection, record.position)
+    if not np.isin(trace.persons, np.concatenate([persons, remembered])).all():
         raise Refused(f"the snapshot of {options.release} is not the one it was published from; bring that one back")
+    earlier = [one.release for one in view.records[: record.position]]
+    ids, persons = _with_those_who_left(series, earlier, key, remembered, ids, persons)
     order = persons.argsort()
     place = order[persons[order].searchsorted(trace.persons)]
     columns = pa.table({"id": ids.take(pa.array(place)), "row": pa.array(trace.rows)})
@@ -44,3 +56,32 @@ def run(options: argparse.Namespace) -> int:
         pyarrow.parquet.write_table(columns, file)
     say(f"{series.name} {options.release}: traced {columns.num_rows} rows (private)", quiet=options.quiet)
     return 0
+
+
+def _with_those_who_left(
+    series: "Series", earlier: Sequence[str], key: bytes, remembered: "Int64", ids: "pa.Array", persons: "Int64"
+) -> "tuple[pa.Array, Int64]":
+    """The ids also of people who are not in the snapshot any more: those of the latest one that has them.
+
+    Raises: Refused if no snapshot has them.
+    """
+    import pyarrow as pa
+
+    for release in reversed(earlier):
+        left = remembered[~np.isin(remembered, persons)]
+        if not len(left):
+            break
+        if snapshot_exists(series, release):
+            old_ids, old_persons = read_ids(series, release, key)
+            found = np.flatnonzero(np.isin(old_persons, left))
+            old = old_ids.take(pa.array(found))
+            if old.type != ids.type:
+                ids, old = ids.cast(pa.string()), old.cast(pa.string())
+            ids, persons = pa.concat_arrays([ids, old]), np.concatenate([persons, old_persons[found]])
+    left = remembered[~np.isin(remembered, persons)]
+    if len(left):
+        raise Refused(
+            f"{counted(len(left), 'row shows somebody', 'rows show people')} who had left the table before, and no "
+            f"earlier snapshot that is there has them; bring the earlier snapshots back"
+        )
+    return ids, persons

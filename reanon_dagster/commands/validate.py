@@ -3,7 +3,7 @@
 import argparse
 
 from reanon_core.model.errors import counted
-from reanon_dagster.commands.speaking import caution, say
+from reanon_dagster.commands.speaking import attend, caution, say
 from reanon_dagster.releasing.ordering import expected
 from reanon_dagster.releasing.preparing import prepare
 from reanon_dagster.releasing.publish import sound
@@ -25,9 +25,11 @@ def run(options: argparse.Namespace) -> int:
     elif snapshot_exists(series, release):
         key = pseudonym_key(series.private_folder, view.frozen.get("key"))
         read = read_snapshot(series, release, key, view.standing.values, view.standing.other_values)
-        prepare(series, release, read, view.standing, key_check=check_value(key))  # would it be refused?
-        people = counted(read.snapshot.size, "person", "people")
-        say(f"{name}: sound, with {people} in the snapshot of {release}", quiet=options.quiet)
+        made = prepare(series, release, read, view.standing, key_check=check_value(key))  # would it be refused?
+        people = counted(read.rows, "person", "people")
+        asked = f", {read.asked:,} of them asked for" if read.asked < read.rows else ""
+        attend(name, made)
+        say(f"{name}: sound, with {people} in the snapshot of {release}{asked}", quiet=options.quiet)
     else:
         snapshot = shown_path(series, source_path(series, release))
         say(f"{name}: the series file is sound; no snapshot of {release} yet ({snapshot})", quiet=options.quiet)

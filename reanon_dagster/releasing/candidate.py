@@ -5,6 +5,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from reanon_core.model.ledger import Entry
 from reanon_core.model.packing import Packable, pack
 from reanon_core.model.verdict import Verdict
@@ -27,7 +29,11 @@ class Candidate:
     verdicts: tuple[Verdict, ...]
     judged: str
     """The digest of the entry that the verdicts speak of."""
+    people: int
+    """How many people the source has."""
     withheld: Mapping[str, int]
+    notes: tuple[str, ...]
+    """What the steward must read about this release."""
     seconds: float
 
     @property
@@ -64,4 +70,6 @@ def arrays(entry: Entry) -> dict[str, Packable]:
         "fake_count": entry.auxiliary.count,
         "traced": entry.trace.persons,
         "rows": entry.trace.rows,
+        "asked": snapshot.wanted,
+        "origin": np.zeros(snapshot.size, np.int8) if snapshot.origin is None else snapshot.origin,
     }

@@ -30,7 +30,7 @@ def require_sound(candidate: Candidate) -> None:
     """
     if candidate.judged != digest(candidate.entry):
         raise Refused(f"release {candidate.release} is not what its checks have judged; prepare it again")
-    withheld = candidate.entry.snapshot.size - len(candidate.entry.trace.persons)
+    withheld = candidate.entry.withheld
     if withheld != sum(candidate.withheld.values()):
         raise Refused(f"release {candidate.release} leaves out {withheld} people and does not say why for all of them")
     if not candidate.verdicts:
@@ -58,7 +58,7 @@ def accept(series: "Series", candidate: Candidate) -> Recorded:
             input_digest=candidate.input_digest,
             candidate_digest=candidate.judged,
             manifest_digest=hashlib.sha256(manifest.encode()).hexdigest(),
-            people=candidate.entry.snapshot.size,
+            people=candidate.people,
             withheld=sum(candidate.withheld.values()),
             seconds=candidate.seconds,
         )
@@ -106,6 +106,7 @@ def _staged_files(series: "Series", candidate: Candidate, staged: Path, previous
         "groups": entry.release.boxes.count if entry.release.grouped else None,
         "counterfeits": entry.auxiliary.total,
         "withheld": sum(candidate.withheld.values()),
+        "dirty": entry.dirty,
         "domains": {
             column.name: "declared" if column.bounds is not None else "observed"
             for column in entry.snapshot.schema.quasi_identifiers

@@ -81,8 +81,8 @@ def repeats_latest(records: Sequence[Recorded], release: str, input_digest: str)
         return False
     if records[-1].input_digest != input_digest:
         raise Refused(
-            f"release {release} was published from another snapshot than the one that is there now, and what is out "
-            f"cannot be changed; put the first snapshot back, and carry the correction into the next release"
+            f"release {release} was published from another snapshot (or selection) than the one there now, and what is "
+            f"out cannot be changed; put the first snapshot back, and carry the correction into the next release"
         )
     return True
 

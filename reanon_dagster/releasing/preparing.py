@@ -70,7 +70,9 @@ def prepare(
         memories=memories,
         verdicts=verdicts,
         judged=digest(entry),
+        people=read.rows,
         withheld=publication.withheld,
+        notes=publication.notes,
         seconds=time.perf_counter() - began,
     )
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from reanon_dagster.series.declared import Series
     from reanon_dagster.storage.records import Recorded
 
-PLAIN = ("release", "position", "input_digest", "key_check", "judged", "seconds")
+PLAIN = ("release", "position", "input_digest", "key_check", "judged", "seconds", "people")
 
 
 def stage(series: "Series", candidate: Candidate) -> None:
@@ -85,6 +85,7 @@ def packed(candidate: Candidate) -> bytes:
     head = {name: getattr(candidate, name) for name in PLAIN} | {
         "verdicts": [asdict(verdict) for verdict in candidate.verdicts],
         "withheld": dict(candidate.withheld),
+        "notes": list(candidate.notes),
         "values": list(entry.snapshot.schema.sensitive.values),
         "other_values": [list(values) for values in entry.snapshot.schema.other_values],
         "columns": entry.release.columns,
@@ -114,6 +115,7 @@ def restored(data: bytes, schema: Schema) -> Candidate:
         memories=memories,
         verdicts=tuple(Verdict(**verdict) for verdict in head["verdicts"]),
         withheld=head["withheld"],
+        notes=tuple(head["notes"]),
     )
 
 
@@ -128,7 +130,16 @@ def _entry(part: Mapping[str, Any], head: Mapping[str, Any], schema: Schema) -> 
     columns = None if columns is None else tuple(columns)
     nothing = np.empty((0, 0), np.int32)
     return Entry(
-        Snapshot(known, part["persons"], part["qi"], part["sensitive"], part.get("other", nothing), columns),
+        Snapshot(
+            known,
+            part["persons"],
+            part["qi"],
+            part["sensitive"],
+            part.get("other", nothing),
+            columns,
+            asked=None if part["asked"].all() else part["asked"],
+            origin=part["origin"] if part["origin"].any() else None,
+        ),
         Release(
             part["group"],
             part["published"],

@@ -83,6 +83,11 @@ class _Releases(Part):
         "`{r1: [age, disease]}`. All of a release's columns are listed, the sensitive one too if it is shown. "
         "A release that is not listed shows every column.",
     )
+    select: dict[str, Text] = Field(
+        default={},
+        description='For single releases a condition over the source\'s columns, such as {r1: "age > 30"}: whom the '
+        "release asks for. A release without one asks for everybody.",
+    )
 
     @model_validator(mode="after")
     def _is_a_calendar(self) -> "_Releases":
@@ -90,11 +95,14 @@ class _Releases(Part):
             calendar = self.calendar()
         except InvalidParameter as error:
             raise Told(error.problems[0]) from None
+        for key, named in (("columns", self.columns), ("select", self.select)):
+            for release in named:
+                try:
+                    calendar.index(release)
+                except InvalidParameter as error:
+                    rule = "name a release of the series"
+                    raise Told(Problem(f"releases.{key}.{release}", rule, help=str(error))) from None
         for release, columns in self.columns.items():
-            try:
-                calendar.index(release)
-            except InvalidParameter as error:
-                raise Told(Problem("releases.columns", "name releases", release, error.problems[0].rule)) from None
             if not columns or len(set(columns)) != len(columns):
                 raise Told(Problem(f"releases.columns.{release}", "list at least one column, and each once"))
         return self
@@ -238,7 +246,6 @@ class SeriesConfig(Part):
     """A series: one table of people, published again and again."""
 
     later: ClassVar[Mapping[str, str]] = {
-        "releases.select": "selections of rows for single releases come with the techniques sequential and bpg",
         "source.postgres": "Postgres comes later; a DuckDB file or an exported csv or parquet file works now",
     }
 

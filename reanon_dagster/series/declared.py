@@ -12,7 +12,9 @@ from reanon_core.model.coding import plain
 from reanon_core.model.schema import QuasiIdentifier, Schema
 from reanon_core.protocols import Check, Publisher
 from reanon_dagster.series.calendar import Calendar
-from reanon_dagster.series.config import SeriesConfig
+from reanon_dagster.series.config import SeriesConfig, Technique
+from reanon_dagster.series.functions import found
+from reanon_dagster.series.selections import Selection, parsed
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,7 @@ class Series:
     @cached_property
     def publisher(self) -> Publisher[Any, Any]:
         """The technique with its parameters. Built when first asked for, because that loads the compiler."""
-        from reanon_core.catalog import build_publisher
-
-        return build_publisher(self.config.technique.name, self.config.technique.params)
+        return built(self.config.technique)
 
     def shown(self, release: str) -> tuple[str, ...] | None:
         """The columns that a release shows, in the order of the schema; None for all."""
@@ -71,8 +71,15 @@ class Series:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Every parameter of the technique, also those that the file leaves out."""
-        return asdict(self.publisher)  # type: ignore[call-overload, no-any-return]  # a publisher is a dataclass
+        """Every parameter of the technique, also those that the file leaves out; functions by the name in the file."""
+        given = self.config.technique.params
+        parameters: dict[str, Any] = asdict(self.publisher)  # type: ignore[call-overload]  # a publisher is a dataclass
+        return {name: given[name] if callable(value) else value for name, value in parameters.items()}
+
+    @cached_property
+    def selections(self) -> dict[str, Selection]:
+        """Whom single releases ask for, by release; one that is not here asks for everybody."""
+        return parsed(self.config.releases.select)
 
     @cached_property
     def more_checks(self) -> tuple[Check, ...]:
@@ -107,6 +114,17 @@ class Series:
             if frozen.get(key) != now.get(key)
             and not (key == "releases.names" and _begins_with(now.get(key), frozen.get(key)))
         }
+
+
+def built(technique: Technique) -> Publisher[Any, Any]:
+    """The technique that the file names, with its functions found.
+
+    Raises: InvalidParameter with every problem at once.
+    """
+    from reanon_core.catalog import build_publisher
+
+    given = {name: found(name, value) for name, value in technique.params.items()}
+    return build_publisher(technique.name, given)
 
 
 def _frozen_column(column: QuasiIdentifier) -> dict[str, object]:

@@ -9,15 +9,10 @@ from pydantic import Field, TypeAdapter, ValidationError
 from reanon_core.model.errors import InvalidSchema, Problem, require
 from reanon_core.model.schema import Missing, QuasiIdentifier, Schema, Sensitive
 from reanon_dagster.series.columns import kept, label, quasi_identifier
-from reanon_dagster.series.config import (
-    Column,
-    ColumnOrNothing,
-    FileSource,
-    SensitiveColumn,
-    SeriesConfig,
-)
-from reanon_dagster.series.declared import Series
+from reanon_dagster.series.config import Column, ColumnOrNothing, FileSource, SensitiveColumn, SeriesConfig
+from reanon_dagster.series.declared import Series, built
 from reanon_dagster.series.scalars import Part, Text, Texts, as_list, keyed_by
+from reanon_dagster.series.selections import parsed
 from reanon_dagster.series.sentences import problems_of
 from reanon_dagster.series.yaml_text import read_yaml
 
@@ -64,6 +59,7 @@ def load_series(path: Path, *, lazily: bool = False) -> Series:
     problems += _shown_problems(parts, schema)
     if not lazily:
         _build_technique(parts, schema, problems)
+        kept(problems, parsed, parts["releases"].select if parts.get("releases") else {})
     require(problems, InvalidSchema)
     if config is None or schema is None:
         raise AssertionError("a series without problems has all its parts")
@@ -215,10 +211,10 @@ def _shown_problems(parts: Mapping[str, Any], schema: Schema | None) -> Iterator
 
 def _build_technique(parts: Mapping[str, Any], schema: Schema | None, problems: list[Problem]) -> None:
     """Build the technique and the checks once, for their errors."""
-    from reanon_core.catalog import build_check, build_publisher
+    from reanon_core.catalog import build_check
 
     technique: Parameters | None = parts.get("technique")
-    publisher = kept(problems, build_publisher, technique.name, technique.params) if technique else None
+    publisher = kept(problems, built, technique) if technique else None
     if publisher is not None and schema is not None:
         kept(problems, publisher.accepts, schema)
     for check in parts.get("checks") or ():

@@ -1,12 +1,13 @@
 """A release's snapshot, read, validated and coded."""
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from reanon_core.model.arrays import MISSING
+from reanon_core.model.arrays import MISSING, Bool
 from reanon_core.model.errors import InvalidSnapshot, Problem, require
 from reanon_core.model.release import UNPUBLISHED
 from reanon_core.model.schema import Sensitive
@@ -16,6 +17,7 @@ from reanon_dagster.series.declared import Series
 from reanon_dagster.sources.arrow_columns import coded_column, coded_other, coded_sensitive
 from reanon_dagster.sources.ids import people
 from reanon_dagster.sources.queries import digest_of
+from reanon_dagster.sources.selecting import asked_by, coded_values, more_columns, said_by
 from reanon_dagster.sources.tables import Table, read_table
 
 if TYPE_CHECKING:
@@ -38,6 +40,9 @@ class Read:
     input_digest: str
     """The sha256 of the file's bytes, or of a query's rows in a canonical order."""
     rows: int
+    """How many rows the source has."""
+    asked: int
+    """How many of them the release asks for."""
 
 
 def read_snapshot(
@@ -55,9 +60,12 @@ def read_snapshot(
     Raises: SnapshotMissing; InvalidSnapshot with every problem at once.
     """
     schema, id_name = series.schema, series.config.source.id
+    selection = series.selections.get(release)
     wanted = (id_name, *schema.names, schema.sensitive.name, *schema.other)
-    table = read_table(series, release, wanted, optional=frozenset(wanted[1:]) - series.needed(release))
-    problems = list(table.problems)
+    more = more_columns(selection, wanted)
+    optional = frozenset(wanted[1:]) - series.needed(release)
+    table = read_table(series, release, (*wanted, *more), optional=optional)
+    problems = said_by(selection, table.problems, more)
     known = schema.sensitive if schema.sensitive.closed else schema.sensitive.with_values(known_values)
     who = _from(table, id_name, problems, lambda column: people(id_name, column, key))
     codes = [_from(table, qi.name, problems, partial(coded_column, qi)) for qi in schema.quasi_identifiers]
@@ -87,7 +95,26 @@ def read_snapshot(
         series.shown(release),
     )
     digest = table.digest or digest_of(table.data, table.data.column_names, who.order)
-    return Read(snapshot, digest, len(who.persons))
+    if selection is None:
+        return Read(snapshot, digest, len(who.persons), len(who.persons))
+    values = {
+        column.name: coded_values(column, coded.codes)
+        for column, coded in zip(schema.quasi_identifiers, codes, strict=True)
+        if coded is not None
+    }
+    asked = asked_by(selection, table, values)[who.order]
+    # Another predicate is another input, whatever it selects.
+    digest = hashlib.sha256(f"{digest} where {selection.text}".encode()).hexdigest()
+    return Read(_selected(series, snapshot, asked), digest, len(who.persons), int(asked.sum()))
+
+
+def _selected(series: Series, snapshot: Snapshot, asked: Bool) -> Snapshot:
+    """The whole table with the mask for a technique that answers queries; for others only whom the query asks for."""
+    from reanon_core.catalog import ANSWERS_QUERIES
+
+    if series.publisher.name in ANSWERS_QUERIES:
+        return replace(snapshot, asked=asked)
+    return snapshot.rows(np.flatnonzero(asked), asked=None)
 
 
 def _codes(coded: "Sequence[tuple[Coded, Sensitive] | None]") -> "list[Coded | None]":

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from reanon_core.model.arrays import Int32
+from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.model.packing import unpack
 from reanon_core.model.release import Auxiliary, Boxes, Release
 from reanon_core.model.schema import Schema
-from reanon_core.model.snapshot import Snapshot
+from reanon_core.model.snapshot import INVENTED, REMEMBERED, Snapshot
 from reanon_core.model.trace import Trace, Witness
 from reanon_core.model.verdict import Verdict
 from reanon_dagster.storage.records import Recorded, Refusal, Standing
@@ -93,13 +93,26 @@ def verdicts(connection: "duckdb.DuckDBPyConnection", position: int) -> list[Ver
 
 
 def trace(connection: "duckdb.DuckDBPyConnection", position: int) -> Trace:
-    """The published row of each person in a release."""
+    """The published row of each person in a release; an invented one is nobody."""
+    found = _shown(connection, position)
+    real = found["origin"] != INVENTED
+    return Trace(found["person"][real], found["row"][real])
+
+
+def remembered(connection: "duckdb.DuckDBPyConnection", position: int) -> Int64:
+    """The people whom a release shows though they were not in its table."""
+    found = _shown(connection, position)
+    return np.asarray(found["person"][found["origin"] == REMEMBERED], dtype=np.int64)
+
+
+def _shown(connection: "duckdb.DuckDBPyConnection", position: int) -> "dict[str, Any]":
+    """The people behind the rows of a release, with their rows and origins."""
     found = _columns(
         connection,
-        "SELECT person, row FROM private.people WHERE position = ? AND row IS NOT NULL ORDER BY person",
+        "SELECT * FROM private.people WHERE position = ? AND row IS NOT NULL ORDER BY person",
         position,
     )
-    return Trace(found["person"], found["row"])
+    return {"origin": np.zeros(len(found["person"]), np.int8)} | found  # an older store knows the table alone
 
 
 def staged(connection: "duckdb.DuckDBPyConnection", release: str) -> bytes | None:
@@ -115,6 +128,7 @@ def entry(connection: "duckdb.DuckDBPyConnection", position: int, schema: Schema
     people = _columns(
         connection, "SELECT * EXCLUDE position FROM private.people WHERE position = ? ORDER BY person", position
     )
+    asked, origin = people.get("asked"), people.get("origin")  # an older store has neither
     snapshot = Snapshot(
         schema,
         people["person"],
@@ -122,6 +136,8 @@ def entry(connection: "duckdb.DuckDBPyConnection", position: int, schema: Schema
         people["sensitive"],
         _stacked(people, others),
         columns,
+        asked=None if asked is None or asked.all() else asked,
+        origin=None if origin is None or not origin.any() else origin,
     )
     row = np.ma.filled(np.ma.asarray(people["row"]), -1).astype(np.int32)
     traced = row >= 0

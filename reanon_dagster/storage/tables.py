@@ -12,6 +12,9 @@ LATER_STATEMENTS = (
     """CREATE TABLE IF NOT EXISTS private.other_values (
         attribute INTEGER, code INTEGER, value TEXT NOT NULL, PRIMARY KEY (attribute, code))""",
     "CREATE TABLE IF NOT EXISTS private.witnesses (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
+    # Whether the release asks for a person; and where a row comes from: 0 the table, 1 an earlier release, 2 nowhere.
+    "ALTER TABLE private.people ADD COLUMN IF NOT EXISTS asked BOOLEAN DEFAULT true",
+    "ALTER TABLE private.people ADD COLUMN IF NOT EXISTS origin TINYINT DEFAULT 0",
 )
 
 
@@ -34,7 +37,7 @@ def create_statements(attributes: int, others: int) -> Sequence[str]:
         # What was tried and refused, with the sentence that said why.
         "CREATE TABLE private.refusals (release TEXT NOT NULL, tried TIMESTAMP NOT NULL, reason TEXT NOT NULL)",
         "CREATE TABLE private.sensitive_values (code INTEGER PRIMARY KEY, value TEXT UNIQUE NOT NULL)",
-        # The coded snapshots, under keyed pseudonyms, with the published row of each person (NULL if withheld).
+        # The coded snapshots, under keyed pseudonyms, with the published row of each person (NULL if there is none).
         f"""CREATE TABLE private.people (
             position INTEGER NOT NULL, person BIGINT NOT NULL, row INTEGER,
             sensitive INTEGER NOT NULL, {codes}{other})""",

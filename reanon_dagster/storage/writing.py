@@ -142,6 +142,8 @@ def _tables(position: int, entry: Entry) -> "dict[str, pa.Table]":
         "person": snapshot.persons,
         "row": pa.array(row, mask=row < 0),
         "sensitive": snapshot.sensitive,
+        "asked": snapshot.wanted,
+        "origin": np.zeros(snapshot.size, np.int8) if snapshot.origin is None else snapshot.origin,
         **{f"q{i}": codes for i, codes in enumerate(snapshot.qi)},
         **{f"o{i}": codes for i, codes in enumerate(snapshot.other)},
     }
@@ -168,5 +170,5 @@ def _positioned(position: int, columns: "dict[str, object]") -> "pa.Table":
 
 def _insert(connection: "duckdb.DuckDBPyConnection", table: str, rows: "pa.Table") -> None:
     connection.register("arriving", rows)
-    connection.execute(f"INSERT INTO {table} SELECT * FROM arriving")  # noqa: S608
+    connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM arriving")  # noqa: S608
     connection.unregister("arriving")

@@ -46,8 +46,8 @@ def ledger(*, memory: bool, people: int = PEOPLE * 5, releases: int = 4) -> Ledg
 
 def battlefield(attack: str) -> tuple[Ledger, Ledger]:
     """Where an attack is strong: a naive series, and the same people under a defence."""
-    if attack == "difference":
-        # It subtracts groups whose people are certain, as Mondrian's are; where boxes overlap it is blind.
+    if attack in {"difference", "subsets"}:
+        # They subtract groups whose people are certain, as Mondrian's are; where boxes overlap, difference is blind.
         defence = "bpg" if "bpg" in PUBLISHERS else "m-invariance"
         publishers = (build_publisher(name, WEAKEST[name]) for name in ("mondrian", defence))
         naive, defended = (replay(one, snapshots(PEOPLE * 5, 4), np.random.default_rng(0)) for one in publishers)

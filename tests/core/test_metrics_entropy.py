@@ -1,5 +1,6 @@
-"""FEM, VEM, AIL, C_DM and KL: the golden values of twelve records on a line, and a literal KL."""
+"""FEM, VEM, AIL, C_DM, C_AVG and KL: the golden values of twelve records on a line, and a literal KL."""
 
+from dataclasses import replace
 from math import log2
 
 import numpy as np
@@ -9,6 +10,10 @@ from hypothesis import strategies as st
 from oracles.builders import Member, entry_of, plain_schema
 
 from reanon_core.catalog import METRICS
+from reanon_core.metrics.discernibility import Discernibility
+from reanon_core.metrics.entropy import FrequencyEntropy, VolumeEntropy
+from reanon_core.metrics.group_size import NormalizedGroupSize
+from reanon_core.model.errors import InvalidParameter
 from reanon_core.model.ledger import Entry
 
 CLASSES = [0] * 3 + [1] * 3 + [2] * 6
@@ -30,6 +35,41 @@ def value(name: str, entry: Entry) -> float:
 )
 def test_the_golden_values_of_twelve_records_on_a_line(name: str, golden: float) -> None:
     assert value(name, line()) == pytest.approx(golden, abs=1e-11)
+
+
+def test_the_normalized_average_size_of_twelve_records_on_a_line() -> None:
+    assert NormalizedGroupSize(k=3).measure(line(), np.random.default_rng(0)) == pytest.approx(4 / 3)
+    assert value("c-avg", line()) == value("average-group-size", line()) == 4.0
+    with pytest.raises(InvalidParameter, match="k"):
+        NormalizedGroupSize(k=0)
+
+
+def test_withheld_records_are_penalized_where_that_is_asked_for() -> None:
+    rng = np.random.default_rng(0)
+    assert Discernibility(penalize=True).measure(line(), rng) == 54
+    assert Discernibility(penalize=True).measure(line(without=2), rng) == 18 + 6 * 12
+    assert Discernibility().measure(line(without=2), rng) == 18
+
+
+def test_gcp_is_ail_by_attributes_and_vem_is_the_sum_over_attributes() -> None:
+    assert value("gcp", line()) == pytest.approx(value("ail", line()))
+    members = [Member(i, (i, 2 * i), i % 2, CLASSES[i]) for i in range(12)]
+    wide = entry_of(plain_schema(columns=2, values=2), members)
+    assert value("ail", wide) == pytest.approx(2 * value("gcp", wide))
+    alone = [entry_of(SCHEMA, [Member(m.person, (m.qi[q],), m.value, m.group) for m in members]) for q in range(2)]
+    assert value("vem", wide) == pytest.approx(sum(value("vem", entry) for entry in alone))
+
+
+def test_a_dirty_record_counts_as_extraneous_unless_it_is_said_to_be_real() -> None:
+    """Twelve records of which the last was not asked for: eleven people, one row too many in the class of six."""
+    entry = line()
+    entry = replace(entry, snapshot=replace(entry.snapshot, asked=np.arange(12) < 11))
+    for name, metric in (("fem", FrequencyEntropy), ("vem", VolumeEntropy)):
+        shares = {"fem": (3, 3, 6), "vem": (3, 3, 6)}[name]
+        extraneous = -sum(n * log2(share / 11) for n, share in zip((3, 3, 5), shares, strict=True)) / 12
+        real = -sum(n * log2(share / 11) for n, share in zip((3, 3, 6), shares, strict=True)) / 11
+        assert metric().measure(entry, np.random.default_rng(0)) == pytest.approx(extraneous)
+        assert metric(real=True).measure(entry, np.random.default_rng(0)) == pytest.approx(real)
 
 
 @pytest.mark.parametrize("name", ["fem", "vem"])

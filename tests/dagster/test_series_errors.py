@@ -6,7 +6,6 @@ import pytest
 
 from reanon_core.catalog import CHECKS, PUBLISHERS
 from reanon_core.model.errors import InvalidSchema
-from reanon_dagster.series.config import SeriesConfig
 from reanon_dagster.series.loading import load_series
 
 BASE = """\
@@ -54,7 +53,7 @@ def test_all_errors_of_a_file_are_reported_at_once(write):
 series: my series
 titel: x
 source: {path: a.csv, id: age, sep: ";"}
-releases: {cadence: quartely, first: 2024, select: {r1: "age > 30"}, columns: {r1: [age]}}
+releases: {cadence: quartely, first: 2024, columns: {r1: [age]}}
 quasi_identifiers:
   age: {kind: numeric, min_width: 200, domain: [0, 120]}
   zip: {kind: nummeric}
@@ -73,7 +72,6 @@ checks: [wishful-thinking]
         "source.path (a.csv) must contain {release}; such as releases/{release}.csv",
         "key source.sep must be one that reanon knows; did you mean separator?",
         "releases.cadence (quartely) must be one of daily, weekly, monthly, quarterly, yearly",
-        f"releases.select must be left out for now; {SeriesConfig.later['releases.select']}",
         "quasi_identifiers.zip.kind (nummeric) must be one of numeric, date, categorical",
         "quasi_identifiers.weight.domain must be two values, such as [0, 120]",
         "quasi_identifiers.height (5) must be keys with values, such as {key: value}",

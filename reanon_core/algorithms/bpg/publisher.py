@@ -7,11 +7,13 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from reanon_core.algorithms.bpg import correcting
-from reanon_core.algorithms.bpg.partitioning import partitioned
+from reanon_core.algorithms.bpg.drawing import Drawn, published_only, table_alone, with_those_who_left
+from reanon_core.algorithms.bpg.partitioning import LEFT_OUT, Partitioner, classes_of, partitioned
 from reanon_core.algorithms.bpg.remembering import remembered
-from reanon_core.algorithms.bpg.settling import BY_ATOM, BY_CLASS, Settled, settle
+from reanon_core.algorithms.bpg.settling import BY_ATOM, BY_CLASS, settle
+from reanon_core.algorithms.bpg.sides import Rows, Rules
 from reanon_core.algorithms.bpg.state import BpgState
-from reanon_core.algorithms.bpg.withholding import refusal, withheld_by_reason
+from reanon_core.algorithms.bpg.withholding import attention, refusal, withheld_by_reason
 from reanon_core.kernels.siphash import fresh_key, siphash_words
 from reanon_core.kernels.uniform_order import uniform_order
 from reanon_core.model.arrays import Int32, Int64
@@ -19,7 +21,7 @@ from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, U
 from reanon_core.model.packing import Packable
 from reanon_core.model.plan import Counterfeits, Plan
 from reanon_core.model.schema import Schema
-from reanon_core.model.snapshot import Snapshot
+from reanon_core.model.snapshot import TABLE, Snapshot
 from reanon_core.recoding.lengths import grown_extent, length_scales
 from reanon_core.recoding.mondrian import Diversity, Heuristic, Principle
 
@@ -29,8 +31,13 @@ Variant = Literal["union", "middle", "nodirty", "ghost"]
 Pool = Literal["alive", "stored"]
 Reject = Literal["atom", "class"]
 Groups = Literal["atoms", "classes"]
-VARIANTS = {"union": correcting.UNION, "middle": correcting.MIDDLE, "nodirty": correcting.NODIRTY}
-OPTIONS = {"over": Over, "heuristic": Heuristic, "cuts": Cuts, "variant": Variant, "pool": Pool, "reject": Reject}
+VARIANTS = {
+    "union": correcting.UNION,
+    "middle": correcting.MIDDLE,
+    "nodirty": correcting.NODIRTY,
+    "ghost": correcting.GHOST,
+}
+OPTIONS = {"heuristic": Heuristic, "cuts": Cuts, "variant": Variant, "pool": Pool, "reject": Reject, "groups": Groups}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -40,6 +47,8 @@ class BpgPlan(Plan):
     piece: Int32  # [n] -1 for withheld rows
     entry: Int32  # [n] -1 for whoever was never published
     extent: Int64  # [2, d]
+    met: int
+    """Which walls the series has met, with this release."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,21 +74,25 @@ class Bpg:
     """The least number of sensitive values published of them in each release that shows them."""
     diversity: Diversity = "distinct"
     """How values are counted: distinct is the only form that stays true for every larger set."""
-    over: Over = "mondrian"
-    """The partitioner below."""
+    t: float | None = None
+    """t-closeness: not with bpg, because it is not monotonous."""
+    over: Over | Partitioner = "mondrian"
+    """The partitioner below: mondrian, or a function of yours as module:function."""
     heuristic: Heuristic = "width"
     """Which attribute the partitioner cuts first."""
     cuts: Cuts = "strict"
     """Whether people with the same value stay on one side of a cut (strict), or may be divided (relaxed)."""
     variant: Variant = "middle"
-    """How a piece that fails is extended from its neighbourhood: by all, by as few as needed, or not (nodirty)."""
+    """How a piece that fails is extended from its neighbourhood: by all (union), by as few as needed (middle), not at
+    all (nodirty), or by as few as needed with invented rows for people who left (ghost)."""
     pool: Pool = "alive"
-    """Whom a piece may be extended by: people who are still in the table."""
+    """Whom a piece may be extended by: people in the table (alive), or also those who left, as last published (stored).
+    The variant ghost invents the latter instead."""
     reject: Reject = "atom"
     """What a piece that cannot be corrected takes with it: its own people only (atom), or its whole class."""
     max_dirty: float = 0.5
-    """The greatest share of a piece that was not asked for. A table is asked for whole, so this never binds yet."""
-    reserve: int = 5
+    """The greatest share of a published piece that nobody asked for: dirty records and ghosts."""
+    reserve: int = 20
     """How many times k people a group begins with, and keeps when it is divided, so that some may leave later."""
     groups: Groups = "atoms"
     """What a published group is: one piece, or all pieces of a class under one wider box."""
@@ -91,25 +104,34 @@ class Bpg:
             for name, value, least in (("k", self.k, 2), ("ell", self.ell, 1), ("reserve", self.reserve, 1))
             if isinstance(value, bool) or not isinstance(value, int) or value < least
         ]
-        for option, allowed in {**OPTIONS, "groups": Groups}.items():
+        for option, allowed in OPTIONS.items():
             if getattr(self, option) not in get_args(allowed):
                 choices = ", ".join(get_args(allowed))
                 problems.append(Problem(option, f"be one of {choices}", str(getattr(self, option))))
-        if not 0 <= self.max_dirty <= 1:
-            problems.append(Problem("max_dirty", "be between 0 and 1", str(self.max_dirty)))
-        require([*problems, *self._not_yet()], InvalidParameter)
+        if not callable(self.over) and self.over not in get_args(Over):
+            rule = f"be {', '.join(get_args(Over))}, or a partitioner (in series.yaml as module:function)"
+            problems.append(Problem("over", rule, str(self.over)))
+        if (
+            isinstance(self.max_dirty, bool)
+            or not isinstance(self.max_dirty, int | float)
+            or not 0 <= self.max_dirty <= 1
+        ):
+            problems.append(Problem("max_dirty", "be a number between 0 and 1", str(self.max_dirty)))
+        require([*problems, *self._not_monotonous()], InvalidParameter)
 
-    def _not_yet(self) -> list[Problem]:
-        """What would break the promise, or needs rows that are not in the table."""
+    def _not_monotonous(self) -> list[Problem]:
+        """Principles that can hold for some people and fail for more: to add people to a piece need not help it.
+
+        Paper: [BPG] Definition 3.
+        """
+        instead = "technique mondrian has it, and `checks:` can ask for it release by release"
         problems = []
         if self.diversity != "distinct":
-            rule = "be distinct with bpg: a larger set of people can have a more frequent value, so unions are not safe"
-            problems.append(Problem("diversity", rule, str(self.diversity)))
-        outside = "it publishes people who are not in the table, and comes with select:"
-        if self.pool == "stored":
-            problems.append(Problem("pool", "be alive", "stored", outside))
-        if self.variant == "ghost":
-            problems.append(Problem("variant", "be one of union, middle, nodirty", "ghost", outside))
+            rule = "be distinct with bpg: who is added to a piece can make a value too frequent (it is not monotonous)"
+            problems.append(Problem("diversity", rule, str(self.diversity), instead))
+        if self.t is not None:
+            rule = "be left out with bpg: who is added to a piece can make it less close (it is not monotonous)"
+            problems.append(Problem("t", rule, str(self.t), instead))
         return problems
 
     def accepts(self, schema: Schema) -> None:
@@ -131,67 +153,100 @@ class Bpg:
         return BpgState.restored(packed)
 
     def plan(self, snapshot: Snapshot, state: BpgState, rng: np.random.Generator) -> BpgPlan:
-        """Partition the table inside each signature, then correct every piece of every class.
+        """Partition those who are asked for, then correct every piece of every class.
 
         Raises: Unpublishable if nobody can be published; nothing is changed.
         """
         extent = grown_extent(snapshot, state.extent)
-        entry = _entries(snapshot, state)
-        class_of, classes = partitioned(
-            snapshot,
-            entry,
-            state,
-            extent,
-            # A relaxed cut divides people with the same value by their order, so the order must be a secret one.
-            uniform_order(siphash_words(snapshot.persons, fresh_key(rng))),
-            Principle(k=self.k * self.reserve, ell=self.ell),
-            heuristic=self.heuristic,
-            strict=self.cuts == "strict",
-        )
-        settled = settle(
-            snapshot,
-            entry,
-            state,
-            class_of,
-            classes,
-            length_scales(extent[1] - extent[0], 1),
+        drawn = table_alone(snapshot, state)
+        class_of, classes = self._classes(drawn, state, extent, rng)
+        if self.pool == "stored" or self.variant == "ghost":
+            everybody = with_those_who_left(drawn, state, self.ell, rng, invent=self.variant == "ghost")
+            class_of, drawn = _spread(class_of, drawn, everybody), everybody
+        rules = Rules(
             k=self.k,
             ell=self.ell,
             reserve=self.k * self.reserve,
             variant=VARIANTS[self.variant],
             reject=BY_CLASS if self.reject == "class" else BY_ATOM,
+            max_dirty=float(self.max_dirty),
+            values=len(snapshot.schema.sensitive.values),
         )
-        withheld = withheld_by_reason(settled.reason, k=self.k, ell=self.ell)
-        if snapshot.size and not len(settled.class_of_piece):
-            raise Unpublishable(refusal(withheld, snapshot.size))
-        group, groups = _grouped(settled, by_class=self.groups == "classes")
+        settled = settle(_rows(drawn, class_of, extent), classes, drawn.entry, state, rules)
+        reason = np.where(class_of == LEFT_OUT, correcting.LEFT_OUT, settled.reason)[drawn.snapshot.wanted]
+        withheld = withheld_by_reason(reason, k=self.k, ell=self.ell, max_dirty=self.max_dirty)
+        if len(reason) and not len(settled.class_of_piece):
+            raise Unpublishable(refusal(withheld, len(reason)))
+        notes, met = attention(reason, withheld, state.met, k=self.k, max_dirty=self.max_dirty)
+        drawn, piece = published_only(drawn, settled, state, rng)
+        group, groups = _grouped(piece, settled.class_of_piece, by_class=self.groups == "classes")
         return BpgPlan(
             group=group,
             groups=groups,
             counterfeits=Counterfeits.none(),
             withheld=withheld,
-            piece=settled.piece,
-            entry=entry,
+            notes=notes,
+            drawn=drawn.snapshot,
+            piece=piece,
+            entry=drawn.entry,
             extent=extent,
+            met=met,
         )
 
     def advance(self, state: BpgState, snapshot: Snapshot, plan: BpgPlan) -> BpgState:
         """Every published piece is a neighbourhood of its own from now on."""
-        return remembered(state, snapshot, plan.entry, plan.piece, plan.extent)
+        return remembered(state, Drawn(plan.drawn or snapshot, plan.entry), plan.piece, plan.extent, plan.met)
+
+    def _classes(self, drawn: Drawn, state: BpgState, extent: Int64, rng: np.random.Generator) -> tuple[Int32, int]:
+        """The class of each row, LEFT_OUT for whoever is not asked for, and the number of classes."""
+        snapshot = drawn.snapshot
+        asked = np.flatnonzero(snapshot.wanted)
+        answer = Drawn(snapshot.answer(), drawn.entry[asked])
+        if callable(self.over):
+            found, classes = classes_of(self.over, _name_of(self.over), answer.snapshot, rng)
+        else:
+            found, classes = partitioned(
+                answer,
+                state,
+                extent,
+                # A relaxed cut divides people with the same value by their order, so the order must be a secret one.
+                uniform_order(siphash_words(answer.snapshot.persons, fresh_key(rng))),
+                Principle(k=self.k * self.reserve, ell=self.ell),
+                heuristic=self.heuristic,
+                strict=self.cuts == "strict",
+            )
+        if len(asked) == snapshot.size:
+            return found, classes
+        class_of = np.full(snapshot.size, LEFT_OUT, dtype=np.int32)
+        class_of[asked] = found
+        return class_of, classes
 
 
-def _entries(snapshot: Snapshot, state: BpgState) -> Int32:
-    """Where each person of the table stands in the state, -1 for whoever was never published."""
-    place = state.persons.searchsorted(snapshot.persons)
-    found = place < len(state.persons)
-    found[found] = state.persons[place[found]] == snapshot.persons[found]
-    return np.where(found, place, -1).astype(np.int32)
+def _rows(drawn: Drawn, class_of: Int32, extent: Int64) -> Rows:
+    """The rows as the kernels take them."""
+    snapshot = drawn.snapshot
+    rank = np.where(snapshot.wanted, 0, 1).astype(np.int8)
+    if snapshot.origin is not None:
+        rank[snapshot.origin != TABLE] = 2
+    scale = length_scales(extent[1] - extent[0], 1)
+    return Rows(class_of, snapshot.sensitive, snapshot.qi, scale, rank)
 
 
-def _grouped(settled: Settled, *, by_class: bool) -> tuple[Int32, int]:
+def _spread(class_of: Int32, table: Drawn, everybody: Drawn) -> Int32:
+    """The classes of the table's rows where there are more rows; those have no class."""
+    spread = np.full(everybody.snapshot.size, LEFT_OUT, dtype=np.int32)
+    spread[everybody.snapshot.persons.searchsorted(table.snapshot.persons)] = class_of
+    return spread
+
+
+def _grouped(piece: Int32, class_of_piece: Int32, *, by_class: bool) -> tuple[Int32, int]:
     """The group of each row: its piece, or its piece's class."""
     if not by_class:
-        return settled.piece, len(settled.class_of_piece)
-    first = np.diff(settled.class_of_piece, prepend=-1) != 0
+        return piece, len(class_of_piece)
+    first = np.diff(class_of_piece, prepend=-1) != 0
     number = np.append(np.cumsum(first) - 1, -1).astype(np.int32)  # the last one is for withheld rows
-    return number[settled.piece], int(first.sum())
+    return number[piece], int(first.sum())
+
+
+def _name_of(partitioner: Partitioner) -> str:
+    return getattr(partitioner, "__qualname__", type(partitioner).__name__)

@@ -2,17 +2,19 @@
 
 import numpy as np
 
+from reanon_core.algorithms.bpg.drawing import Drawn
 from reanon_core.algorithms.bpg.state import BpgState
 from reanon_core.compiled import compiled
 from reanon_core.kernels.counting import counting_order, starts_of
 from reanon_core.model.arrays import Bool, Int32, Int64
-from reanon_core.model.snapshot import Snapshot
+from reanon_core.model.snapshot import TABLE
 
 NOBODY = -1
 
 
-def remembered(state: BpgState, snapshot: Snapshot, entry: Int32, piece: Int32, extent: Int64) -> BpgState:
-    """The state after these pieces are published; `entry` [n] is each row's place in the state, -1 without one."""
+def remembered(state: BpgState, drawn: Drawn, piece: Int32, extent: Int64, met: int) -> BpgState:
+    """The state after these pieces are published."""
+    snapshot, entry = drawn.snapshot, drawn.entry
     shown = np.flatnonzero(piece >= 0)
     known, new = shown[entry[shown] >= 0], shown[entry[shown] < 0]
     label = state.neighbourhood.copy()
@@ -38,7 +40,32 @@ def remembered(state: BpgState, snapshot: Snapshot, entry: Int32, piece: Int32, 
     columns, values = _columns(
         neighbourhood, origin, now, before, current, state.columns, state.values, state.value_starts()
     )
-    return BpgState(state.time + 1, persons[order], neighbourhood, columns, values, offsets, releases, extent)
+    last, qi = _latest(state, drawn, known)
+    return BpgState(
+        state.time + 1,
+        persons[order],
+        neighbourhood,
+        columns,
+        values,
+        offsets,
+        releases,
+        extent,
+        np.concatenate([last, snapshot.sensitive[new]])[order],
+        np.concatenate([qi, snapshot.qi[:, new]], axis=1)[:, order],
+        met,
+    )
+
+
+def _latest(state: BpgState, drawn: Drawn, known: Int64) -> tuple[Int32, Int32]:
+    """What was published last of everybody in the state, in its order; what is invented is not theirs."""
+    last, qi = state.last.copy(), state.qi.copy()
+    if not len(qi):
+        qi = np.empty((len(drawn.snapshot.qi), 0), dtype=np.int32)
+    if drawn.snapshot.origin is not None:
+        known = known[drawn.snapshot.origin[known] == TABLE]
+    last[drawn.entry[known]] = drawn.snapshot.sensitive[known]
+    qi[:, drawn.entry[known]] = drawn.snapshot.qi[:, known]
+    return last, qi
 
 
 @compiled

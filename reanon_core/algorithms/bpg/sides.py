@@ -1,74 +1,159 @@
 """A neighbourhood divided in two, what is published and what stays, and the principle on both sides."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.model.arrays import Int32, Int64
+from reanon_core.model.arrays import Int8, Int32, Int64
 
 PUBLISHED, STAYS = 0, 1
 """The two sides. The published side has one column more: the values of this release."""
+NOWHERE = -1
+"""The row of a member who has none in this release."""
+
+
+class Rules(NamedTuple):
+    """The parameters that decide about a piece."""
+
+    k: int
+    ell: int
+    reserve: int
+    """How many people both parts keep where people who are asked for could be published together."""
+    variant: int
+    reject: int
+    max_dirty: float
+    values: int
+    """How many sensitive values there are."""
+
+
+class Rows(NamedTuple):
+    """The rows that may be published: the table, and whom a pool adds to it."""
+
+    class_of: Int32  # [n] NOWHERE if not asked for
+    sensitive: Int32  # [n]
+    qi: Int32  # [d, n]
+    scale: Int64  # [d]
+    rank: Int8  # [n] 0 asked for, 1 in the table, 2 not in the table
+
+
+class Members(NamedTuple):
+    """The members of one neighbourhood who are left in it."""
+
+    row: Int32  # [m] the row of each, or NOWHERE
+    past: Int32  # [m, columns] what was published of each
+
+
+class Sides(NamedTuple):
+    """The tallies of both sides; zero between two neighbourhoods."""
+
+    counts: Int32  # [2, columns + 1, values]
+    distinct: Int64  # [2, columns + 1]
+    size: Int64  # [2]
+    asked: Int64  # [2] how many of them are asked for
 
 
 @compiled
-def holds(side: int, size: Int64, distinct: Int64, columns: int, k: int, ell: int) -> bool:
+def empty_sides(columns: int, values: int) -> Sides:
+    """Room for so many past columns and one more."""
+    return Sides(
+        np.zeros((2, columns + 1, max(1, values)), dtype=np.int32),
+        np.zeros((2, columns + 1), dtype=np.int64),
+        np.zeros(2, dtype=np.int64),
+        np.zeros(2, dtype=np.int64),
+    )
+
+
+@compiled
+def holds(sides: Sides, side: int, columns: int, rules: Rules) -> bool:
     """Whether one side has k people and ell values in every published column; the published side in this one too.
 
     Paper: [BPG] Definition 3: the principle is monotonous, so it need not be tested on unions.
     """
-    if size[side] < k:
+    if sides.size[side] < rules.k:
         return False
     for column in range(columns + 1 if side == PUBLISHED else columns):
-        if distinct[side, column] < ell:
+        if sides.distinct[side, column] < rules.ell:
             return False
     return True
 
 
 @compiled
-def tally(
-    side: int, step: int, counts: Int32, distinct: Int64, size: Int64, past: Int32, current: int, columns: int
-) -> None:
-    """Add a person to one side, or take them away; `current` is -1 for whoever is not in the table."""
-    size[side] += step
-    for column in range(columns):
-        _count(side, step, counts, distinct, column, past[column])
-    if current >= 0:
-        _count(side, step, counts, distinct, columns, current)
+def parted(sides: Sides, columns: int, rules: Rules) -> bool:
+    """Whether the two sides may be told apart."""
+    if not holds(sides, PUBLISHED, columns, rules):
+        return False
+    if sides.size[STAYS] > 0 and not holds(sides, STAYS, columns, rules):
+        return False
+    # With a reserve, people who could be published together part only if both parts can lose members later.
+    left = sides.asked[STAYS]
+    return bool(rules.reserve <= rules.k or left == 0 or min(left, sides.size[PUBLISHED]) >= rules.reserve)
 
 
 @compiled
-def helps(counts: Int32, distinct: Int64, past: Int32, columns: int, ell: int) -> bool:
-    """Whether a person would bring a value to what stays in a column that has too few."""
+def clean(sides: Sides, rules: Rules) -> bool:
+    """Whether few enough of those who are published are not asked for."""
+    dirty = sides.size[PUBLISHED] - sides.asked[PUBLISHED]
+    return bool(dirty <= rules.max_dirty * sides.size[PUBLISHED])
+
+
+@compiled
+def tally(sides: Sides, side: int, step: int, members: Members, i: int, rows: Rows) -> None:
+    """Add a member to one side, or take them away."""
+    sides.size[side] += step
+    columns = members.past.shape[1]
     for column in range(columns):
-        if distinct[STAYS, column] < ell and counts[STAYS, column, past[column]] == 0:
+        _count(sides, side, step, column, members.past[i, column])
+    row = members.row[i]
+    if row != NOWHERE:
+        _count(sides, side, step, columns, rows.sensitive[row])
+        if rows.rank[row] == 0:
+            sides.asked[side] += step
+
+
+@compiled
+def move(sides: Sides, side: Int8, members: Members, i: int, rows: Rows) -> None:
+    """Take a member to the other side."""
+    tally(sides, side[i], -1, members, i, rows)
+    side[i] = STAYS if side[i] == PUBLISHED else PUBLISHED
+    tally(sides, side[i], 1, members, i, rows)
+
+
+@compiled
+def helps(sides: Sides, members: Members, i: int, ell: int) -> bool:
+    """Whether a member would bring a value to what stays in a column that has too few."""
+    for column in range(members.past.shape[1]):
+        if sides.distinct[STAYS, column] < ell and sides.counts[STAYS, column, members.past[i, column]] == 0:
             return True
     return False
 
 
 @compiled
-def distances(qi: Int32, scale: Int64, rows: Int32, inside: Int32) -> Int64:
-    """How far each of `rows` is from the smallest box around the rows `inside`, summed over the attributes."""
-    far = np.zeros(len(rows), dtype=np.int64)
+def nearest(rows: Rows, others: Int32, inside: Int32) -> Int64:
+    """The order in which others join the rows `inside`: asked for first, not in the table last; nearest first."""
+    far = np.zeros(len(others), dtype=np.int64)
     missing = np.iinfo(np.int32).min
-    for attribute in range(qi.shape[0]):
+    for attribute in range(rows.qi.shape[0]):
         low, high = np.int64(2**31), np.int64(-(2**31))
         for row in inside:
-            code = qi[attribute, row]
+            code = rows.qi[attribute, row]
             if code != missing:
                 low, high = min(low, np.int64(code)), max(high, np.int64(code))
         if low > high:
             continue
-        for i, row in enumerate(rows):
-            code = np.int64(qi[attribute, row])
+        for i, row in enumerate(others):
+            code = np.int64(rows.qi[attribute, row])
             if code != missing:
-                far[i] += max(low - code, code - high, np.int64(0)) * scale[attribute]
-    return far
+                far[i] += max(low - code, code - high, np.int64(0)) * rows.scale[attribute]
+    order = np.argsort(far, kind="mergesort")
+    return order[np.argsort(rows.rank[others[order]], kind="mergesort")]
 
 
 @compiled
-def _count(side: int, step: int, counts: Int32, distinct: Int64, column: int, value: int) -> None:
-    before = counts[side, column, value]
-    counts[side, column, value] = before + step
+def _count(sides: Sides, side: int, step: int, column: int, value: int) -> None:
+    before = sides.counts[side, column, value]
+    sides.counts[side, column, value] = before + step
     if before == 0:
-        distinct[side, column] += 1
+        sides.distinct[side, column] += 1
     elif before + step == 0:
-        distinct[side, column] -= 1
+        sides.distinct[side, column] -= 1

@@ -28,12 +28,16 @@ class BpgState:
     offsets: Int64  # [a + 1] where the signature of each neighbourhood begins in `releases`
     releases: Int32  # [r] the signatures: in which releases, counted from 1, a neighbourhood was published
     extent: Int64  # [2, d] least and greatest code seen of each attribute; [2, 0] before the first release
+    last: Int32  # [p] the value that was published last of each person
+    qi: Int32  # [d, p] their quasi-identifiers then; [0, 0] before the first release
+    met: int
+    """Which walls the series has met so far (see withholding.py)."""
 
     def __post_init__(self) -> None:
         """Freeze the arrays."""
         for name in ("persons", "offsets", "extent"):
             object.__setattr__(self, name, frozen(getattr(self, name), np.int64))
-        for name in ("neighbourhood", "columns", "values", "releases"):
+        for name in ("neighbourhood", "columns", "values", "releases", "last", "qi"):
             object.__setattr__(self, name, frozen(getattr(self, name), np.int32))
 
     @property
@@ -52,7 +56,17 @@ class BpgState:
         """Nothing was published yet."""
         none = np.empty(0, np.int32)
         return BpgState(
-            0, np.empty(0, np.int64), none, none, none, np.zeros(1, np.int64), none, np.empty((2, 0), np.int64)
+            time=0,
+            persons=np.empty(0, np.int64),
+            neighbourhood=none,
+            columns=none,
+            values=none,
+            offsets=np.zeros(1, np.int64),
+            releases=none,
+            extent=np.empty((2, 0), np.int64),
+            last=none,
+            qi=np.empty((0, 0), np.int32),
+            met=0,
         )
 
     def packed(self) -> Mapping[str, Packable]:
@@ -67,6 +81,9 @@ class BpgState:
             "offsets": self.offsets,
             "releases": self.releases,
             "extent": self.extent,
+            "last": self.last,
+            "qi": self.qi,
+            "met": self.met,
         }
 
     @staticmethod
@@ -84,4 +101,7 @@ class BpgState:
             cast("Int64", arrays["offsets"]),
             cast("Int32", arrays["releases"]),
             cast("Int64", arrays["extent"]),
+            cast("Int32", arrays["last"]),
+            cast("Int32", arrays["qi"]),
+            cast("int", packed["met"]),
         )

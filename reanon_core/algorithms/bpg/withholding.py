@@ -7,10 +7,15 @@ from reanon_core.model.arrays import Int8
 
 LOUD = 0.2
 """A release that withholds a greater share than this says so."""
+DELETIONS, DIRT = 1, 2
+"""The walls that a series may meet: people who left, and people whom nobody asked for."""
 
 
-def withheld_by_reason(reason: Int8, *, k: int, ell: int) -> dict[str, int]:
-    """How many rows are withheld, by reason; each names the parameter that would help."""
+def withheld_by_reason(reason: Int8, *, k: int, ell: int, max_dirty: float) -> dict[str, int]:
+    """How many rows are withheld, by reason; each names the parameter that would help.
+
+    `reason` is that of everybody who is asked for.
+    """
     principle = f"k = {k} people and ell = {ell} values"
     sentences = {
         correcting.FEW_NEW: f"new: those like them fall short of {principle}; publish more new people at once, "
@@ -19,18 +24,50 @@ def withheld_by_reason(reason: Int8, *, k: int, ell: int) -> dict[str, int]:
         "a larger reserve from the first release on makes that rarer",
         correcting.FROZEN: f"frozen: neighbours of theirs left the table, and without them those would fall short of "
         f"{principle}; a larger reserve from the first release on makes that rarer",
-        correcting.HELD: "held back: they hide neighbours who left the table; "
+        correcting.HELD: "held back: they hide neighbours who left the table or are not asked for; "
         "a larger reserve from the first release on makes that rarer",
         correcting.UNCORRECTED: "not corrected: variant is nodirty; middle or union would publish more",
         correcting.OF_CLASS: "of a rejected class: reject is class; reject: atom would publish more",
+        correcting.DIRTY: f"too dirty: more than max_dirty = {max_dirty} of their group would be people who left or "
+        "whom nobody asked for; a larger max_dirty publishes both, a wider selection asks for more",
+        correcting.LEFT_OUT: "left out: the partitioner gave them no class",
     }
     counts = np.bincount(reason, minlength=len(sentences) + 1)
-    shares = {sentences[code]: int(counts[code]) for code in sentences if counts[code]}
-    held = sum(shares.values())
-    if held <= LOUD * len(reason):
-        return shares
-    (first, count), *others = shares.items()
-    return {f"MORE THAN {LOUD:.0%} OF THE TABLE IS WITHHELD, {first}": count, **dict(others)}
+    return {sentences[code]: int(counts[code]) for code in sentences if counts[code]}
+
+
+def attention(
+    reason: Int8, withheld: dict[str, int], met: int, *, k: int, max_dirty: float
+) -> tuple[tuple[str, ...], int]:
+    """What the steward must read about this release, and which walls the series has met with it.
+
+    A wall is explained when it is met for the first time; a release that withholds many always says so.
+    """
+    notes = []
+    held = sum(withheld.values())
+    if held > LOUD * len(reason):
+        most = max(withheld, key=lambda sentence: withheld[sentence])
+        notes.append(f"WITHHELD: {held:,} OF {len(reason):,} PEOPLE ({held / len(reason):.0%}), most of them {most}")
+    now = 0
+    if np.isin(reason, (correcting.FEW_LEFT, correcting.FROZEN, correcting.HELD)).any():
+        now |= DELETIONS
+    if (reason == correcting.DIRTY).any():
+        now |= DIRT
+    if now & DELETIONS & ~met:
+        notes.append(
+            "for the first time people are withheld because neighbours of theirs left the table: whoever was published "
+            f"together can only be told apart into parts of k = {k} people or more, so one member who leaves a "
+            "neighbourhood of fewer than 2k freezes those who stay. `reserve` makes larger neighbourhoods: to raise it "
+            "now helps those who are published for the first time from now on. `pool: stored` publishes people who "
+            "left once more, with their last values; `variant: ghost` puts invented rows into their places"
+        )
+    if now & DIRT & ~met:
+        notes.append(
+            f"for the first time people are withheld because of max_dirty = {max_dirty}: they can only be published "
+            "together with neighbours who left or whom nobody asked for, and those would be too large a share of the "
+            "group. To raise max_dirty publishes both; whatever cuts through neighbourhoods costs the one or the other"
+        )
+    return tuple(notes), met | now
 
 
 def refusal(withheld: dict[str, int], rows: int) -> str:

@@ -97,7 +97,7 @@ def test_historical_safety_counts_people_who_live_too_long() -> None:
 
 @pytest.mark.parametrize(
     "build", [lambda: HcSafety(n=0), lambda: HistoricalSafety(m=1, n=2, max_lifespan=0), lambda: Linear(n=0, combine=9)]
-)  # noqa: E501
-def test_a_parameter_out_of_range_is_refused(build) -> None:  # noqa: ANN001
+)
+def test_a_parameter_out_of_range_is_refused(build) -> None:
     with pytest.raises(InvalidParameter):
         build()

@@ -53,7 +53,7 @@ def weak_ledger(
     return Ledger(tuple(entries))
 
 
-def compacted(schema, members: list[Member], fakes: Sequence[tuple[int, int]], random: Random):  # noqa: ANN001, ANN201
+def compacted(schema, members: list[Member], fakes: Sequence[tuple[int, int]], random: Random):
     """The release without groups that hold counterfeits alone."""
     used = sorted({member.group for member in members if member.group is not None})
     number = {group: new for new, group in enumerate(used)}

@@ -8,9 +8,12 @@ from reanon_core.algorithms.bpg.publisher import Bpg
 from reanon_core.algorithms.cor_split.publisher import CorSplit
 from reanon_core.algorithms.m_invariance.publisher import MInvariance
 from reanon_core.algorithms.mondrian.publisher import Mondrian
+from reanon_core.attacks.compromised import CompromisedAttack
 from reanon_core.attacks.difference import DifferenceAttack
 from reanon_core.attacks.exact_risk import ExactRisk
 from reanon_core.attacks.intersection import IntersectionAttack
+from reanon_core.attacks.linear import LinearAttack
+from reanon_core.attacks.propagation import PropagationAttack
 from reanon_core.attacks.subsets import SubsetsAttack
 from reanon_core.checks.atoms import Atoms
 from reanon_core.checks.hc_safety import HcSafety
@@ -94,11 +97,25 @@ CHECKS: dict[
     "linear": Linear,
 }
 
-ATTACKS: dict[str, type[IntersectionAttack | DifferenceAttack | SubsetsAttack | ExactRisk]] = {
+ATTACKS: dict[
+    str,
+    type[
+        IntersectionAttack
+        | DifferenceAttack
+        | SubsetsAttack
+        | ExactRisk
+        | CompromisedAttack
+        | PropagationAttack
+        | LinearAttack
+    ],
+] = {
     "intersection": IntersectionAttack,
     "difference": DifferenceAttack,
     "subsets": SubsetsAttack,
     "risk": ExactRisk,
+    "compromised": CompromisedAttack,
+    "propagation": PropagationAttack,
+    "linear": LinearAttack,
 }
 
 METRICS: dict[

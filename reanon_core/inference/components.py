@@ -81,25 +81,26 @@ class Incidence:
     members: list[list[int]]
     fakes: list[int]
 
-    def correlation(self, rows: list[int], most: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-        """Two different sets of equally many people, at most `most`, that these rows make equal, or None.
+    def correlations(self, rows: list[int], most: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Pairs of different sets of equally many people, at most `most`, that these rows make equal.
 
-        Nothing is said (None) about components with too many sets to compare.
+        Of many sets that are all alike, each is paired with the next. Nothing is said about components with too many
+        sets to compare.
         """
         people = sorted({person for row in rows for person in self.members[row]})
-        if not people or len(people) ** most > MOST_SUMS:
-            return None
+        if not people or not self.decided(rows, most):
+            return []
         image = self._image(rows, people)
+        found = []
         for size in range(1, most + 1):
             sets = np.array(list(combinations_with_replacement(range(len(people)), size)), dtype=np.int64)
             sums = image[sets].sum(axis=1) % PRIME
             keys = sums[:, 0] * PRIME + sums[:, 1]
             order = np.argsort(keys, kind="stable")
-            alike = np.flatnonzero(keys[order][1:] == keys[order][:-1])
-            if len(alike):
-                one, other = sets[order[alike[0]]], sets[order[alike[0] + 1]]
-                return tuple(people[i] for i in one), tuple(people[i] for i in other)
-        return None
+            for at in np.flatnonzero(keys[order][1:] == keys[order][:-1]).tolist():
+                one, other = (tuple(people[i] for i in sets[order[at + step]]) for step in (0, 1))
+                found.append((one, other))
+        return found
 
     def decided(self, rows: list[int], most: int) -> bool:
         """Whether the component is small enough to search all of it."""

@@ -1,6 +1,6 @@
 """An assumption: what an adversary is said to know. Never the truth about a sensitive value of a stranger."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -27,10 +27,48 @@ class Presence:
 
 
 @dataclass(frozen=True, eq=False)
+class Compromised:
+    """People whose sensitive value the adversary knows already: every patient knows their own.
+
+    Paper: [RB09] Section 2.2, the set C of compromised tuples.
+    """
+
+    persons: Int64  # [c] ascending
+    values: Int32  # [c] codes
+
+    def __post_init__(self) -> None:
+        """Freeze the arrays."""
+        object.__setattr__(self, "persons", frozen(self.persons, np.int64))
+        object.__setattr__(self, "values", frozen(self.values, np.int32))
+
+    @staticmethod
+    def nobody() -> "Compromised":
+        """The adversary knows nobody's value."""
+        return Compromised(np.empty(0, np.int64), np.empty(0, np.int32))
+
+
+@dataclass(frozen=True, eq=False)
+class Memberships:
+    """Who stands in which group, release by release.
+
+    Paper: [RB09] Section 2.1: an adversary may get to know the exact respondents of a group. It is the stronger
+    assumption; without it, groups are known as far as boxes tell.
+    """
+
+    groups: tuple[Int32, ...]  # for each release, [n] the group of each person of its presence
+
+    def __post_init__(self) -> None:
+        """Freeze the arrays."""
+        object.__setattr__(self, "groups", tuple(frozen(group, np.int32) for group in self.groups))
+
+
+@dataclass(frozen=True, eq=False)
 class Knowledge:
-    """Everybody's identity, quasi-identifiers and lifespan, release by release.
+    """Everybody's identity, quasi-identifiers and lifespan, release by release; and what more is declared.
 
     Paper: [XT07] Definition 6.
     """
 
     presences: tuple[Presence, ...]
+    compromised: Compromised = field(default_factory=Compromised.nobody)
+    memberships: Memberships | None = None

@@ -6,7 +6,7 @@ import numpy as np
 
 from reanon_core.model.arrays import Bool
 from reanon_core.model.history import History, Published
-from reanon_core.model.knowledge import Knowledge, Presence
+from reanon_core.model.knowledge import Compromised, Knowledge, Memberships, Presence
 from reanon_core.model.release import Auxiliary, Release
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.model.trace import Trace, Witness
@@ -67,6 +67,29 @@ class Ledger:
             tuple(Published(entry.release, entry.auxiliary) for entry in self.entries),
         )
 
-    def knowledge(self) -> Knowledge:
-        """What the strongest adversary of [XT07] knows: identities, quasi-identifiers, lifespans."""
-        return Knowledge(tuple(entry.presence() for entry in self.entries))
+    def knowledge(self, *, compromised: Compromised | None = None, groups_known: bool = False) -> Knowledge:
+        """What the strongest adversary of [XT07] knows: identities, quasi-identifiers, lifespans.
+
+        On top, where declared: whose values are known, and who stands in which group ([RB09], Section 2.1).
+        """
+        presences = tuple(entry.presence() for entry in self.entries)
+        known = Compromised.nobody() if compromised is None else compromised
+        groups = tuple(entry.release.group[entry.trace.rows] for entry in self.entries)
+        return Knowledge(presences, known, Memberships(groups) if groups_known else None)
+
+    def sampled(self, share: float, rng: np.random.Generator) -> Compromised:
+        """People drawn at random from all that were ever published, with their values.
+
+        Whose value changed is left out: there is no one value to know.
+        """
+        persons = np.concatenate([np.empty(0, np.int64), *(entry.trace.persons for entry in self.entries)])
+        values = np.concatenate(
+            [np.empty(0, np.int32), *(entry.release.sensitive[entry.trace.rows] for entry in self.entries)]
+        )
+        everyone, first, place = np.unique(persons, return_index=True, return_inverse=True)
+        value = values[first]
+        changed = np.zeros(len(everyone), np.bool_)
+        changed[place[values != value[place]]] = True
+        steady = np.flatnonzero(~changed)
+        drawn = np.sort(rng.choice(steady, min(len(steady), round(share * len(everyone))), replace=False))
+        return Compromised(everyone[drawn], value[drawn])

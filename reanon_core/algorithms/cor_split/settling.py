@@ -46,11 +46,11 @@ def _settle(loom: Loom, groups: list[int], lists: Int64) -> int:
         return 0
     old = [row for row, group in enumerate(groups) if group < begin]
     new = [row for row, group in enumerate(groups) if group >= begin]
-    if incidence.correlation([*old, *new], bound) is None:
+    if not incidence.correlations([*old, *new], bound):
         return 0
     kept, layers = old, 0
     for row in new:
-        if incidence.correlation([*kept, row], bound) is None:
+        if not incidence.correlations([*kept, row], bound):
             kept = [*kept, row]
         else:
             loom.size[groups[row]] += int(lists[groups[row] - begin])

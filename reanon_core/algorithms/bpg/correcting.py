@@ -28,23 +28,35 @@ FINE, FEW_NEW, FEW_LEFT, FROZEN, HELD, UNCORRECTED, OF_CLASS, DIRTY, LEFT_OUT = 
 
 
 @compiled
-def correct(members: Members, wanted: Bool, rows: Rows, sides: Sides, rules: Rules) -> tuple[int, Int8]:
+def correct(members: Members, wanted: Bool, rows: Rows, sides: Sides, rules: Rules) -> tuple[int, Int8, bool]:
     """Decide which members of one neighbourhood are published now: the answer, and the side of each.
 
-    `wanted` [m] says whom the class holds.
+    `wanted` [m] says whom the class holds. The last answer is whether it would be the same for any other class.
 
     Ensures: with FINE, both sides satisfy the principle in every column, or nobody stays; so with HELD, where members
     who are asked for had to stay for that. The tallies are zero again.
     """
-    side = np.where(wanted, PUBLISHED, STAYS).astype(np.int8)
-    for i in range(len(side)):
-        tally(sides, side[i], 1, members, i, rows)
+    least, whole = wanted, False
+    if rules.reserve > rules.k and rules.variant != NODIRTY:
+        least, whole = _least(members, wanted, rows, rules)
+    side = np.where(least, PUBLISHED, STAYS).astype(np.int8)
+    tally(sides, side, 1, members, rows)
     answer = FINE
     if not parted(sides, members.past.shape[1], rules):
         answer = UNCORRECTED if rules.variant == NODIRTY else _corrected(side, members, wanted, rows, sides, rules)
-    for i in range(len(side)):
-        tally(sides, side[i], -1, members, i, rows)
-    return answer, side
+    tally(sides, side, -1, members, rows)
+    return answer, side, whole
+
+
+@compiled
+def _least(members: Members, wanted: Bool, rows: Rows, rules: Rules) -> tuple[Bool, bool]:
+    """The least that may be published: whom the class holds, or everybody asked for if they are too few to part."""
+    asked, count = np.zeros(len(wanted), dtype=np.bool_), 0
+    for i, row in enumerate(members.row):
+        asked[i] = row != NOWHERE and rows.rank[row] == 0
+        count += asked[i]
+    whole = count < 2 * rules.reserve
+    return (asked if whole else wanted), whole
 
 
 @compiled
@@ -71,7 +83,8 @@ def _corrected(side: Int8, members: Members, wanted: Bool, rows: Rows, sides: Si
 def _extended(near: Int64, side: Int8, members: Members, rows: Rows, sides: Sides, rules: Rules) -> bool:
     """Add members from outside of the piece until the sides may be told apart, or (union) all at once."""
     for at, i in enumerate(near):
-        move(sides, side, members, i, rows)
+        if side[i] == STAYS:
+            move(sides, side, members, i, rows)
         last = at == len(near) - 1
         if (rules.variant != UNION or last) and parted(sides, members.past.shape[1], rules):
             return True

@@ -22,9 +22,8 @@ def remembered(state: BpgState, drawn: Drawn, piece: Int32, extent: Int64, met: 
     label[entry[known]] = state.neighbourhoods + piece[known]
     current[entry[known]] = snapshot.sensitive[known]
 
-    persons = np.concatenate([state.persons, snapshot.persons[new]])
-    order = np.argsort(persons, kind="stable")
-    before = np.concatenate([np.arange(len(label)), np.full(len(new), NOBODY)])[order]  # the place in the old state
+    order = _merged(state.persons, snapshot.persons[new])
+    before = np.where(order < len(label), order, NOBODY)  # the place in the old state
     label = np.concatenate([label, state.neighbourhoods + piece[new]])[order]
     current = np.concatenate([current, snapshot.sensitive[new]])[order]
 
@@ -43,7 +42,7 @@ def remembered(state: BpgState, drawn: Drawn, piece: Int32, extent: Int64, met: 
     last, qi = _latest(state, drawn, known)
     return BpgState(
         state.time + 1,
-        persons[order],
+        np.concatenate([state.persons, snapshot.persons[new]])[order],
         neighbourhood,
         columns,
         values,
@@ -54,6 +53,17 @@ def remembered(state: BpgState, drawn: Drawn, piece: Int32, extent: Int64, met: 
         np.concatenate([qi, snapshot.qi[:, new]], axis=1)[:, order],
         met,
     )
+
+
+def _merged(one: Int64, other: Int64) -> Int64:
+    """The order that makes two ascending lists, one after the other, one ascending list."""
+    order = np.empty(len(one) + len(other), dtype=np.int64)
+    old = np.ones(len(order), dtype=np.bool_)
+    place = one.searchsorted(other) + np.arange(len(other))
+    old[place] = False
+    order[place] = np.arange(len(one), len(order))
+    order[old] = np.arange(len(one))
+    return order
 
 
 def _latest(state: BpgState, drawn: Drawn, known: Int64) -> tuple[Int32, Int32]:

@@ -1,6 +1,7 @@
 """Listing 1, reconstructed: class by class, piece by piece, what is published."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,6 +39,18 @@ class Settled:
     reason: Int8  # [n] why a row that is asked for is withheld
 
 
+class Known(NamedTuple):
+    """What is known of everybody ever published, and where they are in this release."""
+
+    members: Int32  # [p] neighbourhood after neighbourhood
+    starts: Int64  # [a + 1] where the members of each begin
+    columns: Int32  # [a]
+    values: Int32  # [v]
+    value_starts: Int64  # [p + 1]
+    row_of: Int32  # [p] NOWHERE without one
+    home: Int32  # [n] the neighbourhood of each row, or NEW
+
+
 def settle(rows: Rows, classes: int, entry: Int32, state: BpgState, rules: Rules) -> Settled:
     """Divide each class by neighbourhood and correct each piece, never-published people being a piece of their own.
 
@@ -45,47 +58,35 @@ def settle(rows: Rows, classes: int, entry: Int32, state: BpgState, rules: Rules
 
     Ensures: every neighbourhood that results satisfies the principle in every column that was published of it.
     """
-    return Settled(
-        *_settled(
-            rows,
-            classes,
-            entry,
-            state.neighbourhood,
-            state.neighbourhoods,
-            state.columns,
-            state.values,
-            state.value_starts(),
-            rules,
-        )
+    row_of, home = _places(entry, state.neighbourhood)
+    known = Known(
+        counting_order(state.neighbourhood, state.neighbourhoods),
+        starts_of(state.neighbourhood, state.neighbourhoods),
+        state.columns,
+        state.values,
+        state.value_starts(),
+        row_of,
+        home,
     )
+    return Settled(*_settled(rows, classes, known, rules))
 
 
 @compiled
-def _settled(
-    rows: Rows,
-    classes: int,
-    entry: Int32,
-    neighbourhood: Int32,
-    neighbourhoods: int,
-    columns: Int32,
-    values: Int32,
-    value_starts: Int64,
-    rules: Rules,
-) -> tuple[Int32, Int32, Int32, Int8]:
-    sides = empty_sides(columns.max() if len(columns) else 0, rules.values)
-    row_of, home = _places(entry, neighbourhood)
+def _settled(rows: Rows, classes: int, known: Known, rules: Rules) -> tuple[Int32, Int32, Int32, Int8]:
+    count, home = len(known.home), known.home
+    neighbourhoods = len(known.columns)
+    sides = empty_sides(known.columns.max() if neighbourhoods else 0, rules.values)
     free = np.bincount(home + 1, minlength=neighbourhoods + 1)[1:]  # the rows of each that no piece has taken
-    members, member_starts = counting_order(neighbourhood, neighbourhoods), starts_of(neighbourhood, neighbourhoods)
-    by_class, row_starts = counting_order(rows.class_of + 1, classes + 1), starts_of(rows.class_of + 1, classes + 1)
+    refused = np.zeros(neighbourhoods, dtype=np.int8)  # the answer to any piece of a neighbourhood, where it is known
+    by_class, row_starts = _by_class_and_home(rows.class_of, classes, home, neighbourhoods)
 
-    piece, reason = np.full(len(entry), -1, dtype=np.int32), np.zeros(len(entry), dtype=np.int8)
-    class_of_piece, fakes = np.empty(len(entry), dtype=np.int32), np.zeros(len(entry), dtype=np.int32)
-    taken, pieces = np.empty(len(entry), dtype=np.int32), 0
+    piece, reason = np.full(count, -1, dtype=np.int32), np.zeros(count, dtype=np.int8)
+    class_of_piece, fakes = np.empty(count, dtype=np.int32), np.zeros(count, dtype=np.int32)
+    taken, pieces = np.empty(count, dtype=np.int32), 0
     for own in range(classes):
         here = by_class[row_starts[own + 1] : row_starts[own + 2]]
         here = here[piece[here] < 0]  # without those whom an earlier class has taken
-        here = here[np.argsort(home[here], kind="mergesort")]
-        first, failed, begin, count = pieces, False, 0, 0
+        first, failed, begin, done = pieces, False, 0, 0
         while begin < len(here):
             group, end = home[here[begin]], begin
             while end < len(here) and home[here[end]] == group:
@@ -96,33 +97,52 @@ def _settled(
                 answer, invented = _newcomers(part, rows, sides, rules)
             elif free[group] < rules.k:  # whatever is added, the piece stays too small
                 answer = UNCORRECTED if rules.variant == NODIRTY else FEW_LEFT
+            elif refused[group] != FINE:
+                answer = refused[group]
             else:
-                left = members[member_starts[group] : member_starts[group + 1]]
-                left = left[_stay(left, row_of, piece)]
-                place = row_of[left]
-                past = _past(left, values, value_starts, columns[group])
-                answer, side = correct(Members(place, past), _are_in(place, rows.class_of, own), rows, sides, rules)
-                published = place[side == PUBLISHED]
-                held = place[(side != PUBLISHED) & (place != NOWHERE)]
+                answer, published, held = _of_neighbourhood(group, own, piece, known, refused, rows, sides, rules)
             if answer in (FINE, HELD):
                 piece[published] = pieces
                 class_of_piece[pieces], fakes[pieces] = own, invented
                 pieces += 1
                 if group != NEW:
                     free[group] -= len(published)
-                taken[count : count + len(published)] = published
-                count += len(published)
-                if answer == HELD:
-                    reason[held] = HELD
+                taken[done : done + len(published)] = published
+                done += len(published)
+                reason[held] = HELD
             else:
                 reason[part] = np.where(reason[part] == HELD, HELD, answer)
                 failed = True
         if failed and rules.reject == BY_CLASS:
-            _withdraw(taken[:count], piece, home, free)
+            _withdraw(taken[:done], piece, home, free, refused)
             reason[here] = np.where(reason[here] == FINE, OF_CLASS, reason[here])
             pieces = first
     reason[piece >= 0] = FINE
     return piece, class_of_piece[:pieces].copy(), fakes[:pieces].copy(), reason
+
+
+@compiled
+def _of_neighbourhood(
+    group: int, own: int, piece: Int32, known: Known, refused: Int8, rows: Rows, sides: Sides, rules: Rules
+) -> tuple[int, Int32, Int32]:
+    """The answer to a neighbourhood's share of a class: the rows that are published, and those held back for it."""
+    left = known.members[known.starts[group] : known.starts[group + 1]]
+    left = left[_stay(left, known.row_of, piece)]
+    place = known.row_of[left]
+    members = Members(place, _past(left, known.values, known.value_starts, known.columns[group]))
+    answer, side, whole = correct(members, _are_in(place, rows.class_of, own), rows, sides, rules)
+    if whole and answer not in (FINE, HELD):
+        refused[group] = answer
+    held = place[:0] if answer != HELD else place[(side != PUBLISHED) & (place != NOWHERE)]
+    return answer, place[side == PUBLISHED], held
+
+
+@compiled
+def _by_class_and_home(class_of: Int32, classes: int, home: Int32, neighbourhoods: int) -> tuple[Int32, Int64]:
+    """The rows class by class, those without a class first, each by neighbourhood; and where each class begins."""
+    by_home = counting_order(home + 1, neighbourhoods + 1)
+    order = counting_order(class_of[by_home] + 1, classes + 1)
+    return by_home[order], starts_of(class_of + 1, classes + 1)
 
 
 @compiled
@@ -138,23 +158,22 @@ def _places(entry: Int32, neighbourhood: Int32) -> tuple[Int32, Int32]:
 
 
 @compiled
-def _withdraw(rows: Int32, piece: Int32, home: Int32, free: Int64) -> None:
+def _withdraw(rows: Int32, piece: Int32, home: Int32, free: Int64, refused: Int8) -> None:
     """Take rows out of their pieces again."""
     for row in rows:
         piece[row] = -1
         if home[row] != NEW:
             free[home[row]] += 1
+            refused[home[row]] = FINE
 
 
 @compiled
 def _newcomers(part: Int32, rows: Rows, sides: Sides, rules: Rules) -> tuple[int, int]:
     """Whether people who were never published satisfy the principle among themselves; and with how many invented."""
-    members = Members(part, np.empty((len(part), 0), dtype=np.int32))
-    for i in range(len(part)):
-        tally(sides, PUBLISHED, 1, members, i, rows)
+    members, side = Members(part, np.empty((len(part), 0), dtype=np.int32)), np.zeros(len(part), dtype=np.int8)
+    tally(sides, side, 1, members, rows)  # all on the published side
     good, distinct = holds(sides, PUBLISHED, 0, rules), sides.distinct[PUBLISHED, 0]
-    for i in range(len(part)):
-        tally(sides, PUBLISHED, -1, members, i, rows)
+    tally(sides, side, -1, members, rows)
     if good:
         return FINE, 0
     if rules.variant != GHOST or rules.values < rules.ell:
@@ -186,5 +205,7 @@ def _past(left: Int32, values: Int32, value_starts: Int64, columns: int) -> Int3
     """What was published of each member, column by column."""
     past = np.empty((len(left), columns), dtype=np.int32)
     for i, person in enumerate(left):
-        past[i] = values[value_starts[person] : value_starts[person] + columns]
+        first = value_starts[person]
+        for column in range(columns):
+            past[i, column] = values[first + column]
     return past

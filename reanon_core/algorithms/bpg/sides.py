@@ -98,25 +98,23 @@ def clean(sides: Sides, rules: Rules) -> bool:
 
 
 @compiled
-def tally(sides: Sides, side: int, step: int, members: Members, i: int, rows: Rows) -> None:
-    """Add a member to one side, or take them away."""
-    sides.size[side] += step
-    columns = members.past.shape[1]
-    for column in range(columns):
-        _count(sides, side, step, column, members.past[i, column])
-    row = members.row[i]
-    if row != NOWHERE:
-        _count(sides, side, step, columns, rows.sensitive[row])
-        if rows.rank[row] == 0:
-            sides.asked[side] += step
+def tally(sides: Sides, side: Int8, step: int, members: Members, rows: Rows) -> None:
+    """Add every member to their side, or take them away."""
+    # Tuples of arrays are costly to hand on: the loop has the arrays themselves.
+    counts, distinct, size, asked = sides.counts, sides.distinct, sides.size, sides.asked
+    place, past, sensitive, rank = members.row, members.past, rows.sensitive, rows.rank
+    for i in range(len(side)):
+        _add(counts, distinct, size, asked, side[i], step, place[i], past, i, sensitive, rank)
 
 
 @compiled
 def move(sides: Sides, side: Int8, members: Members, i: int, rows: Rows) -> None:
     """Take a member to the other side."""
-    tally(sides, side[i], -1, members, i, rows)
+    counts, distinct, size, asked = sides.counts, sides.distinct, sides.size, sides.asked
+    place, past, sensitive, rank = members.row[i], members.past, rows.sensitive, rows.rank
+    _add(counts, distinct, size, asked, side[i], -1, place, past, i, sensitive, rank)
     side[i] = STAYS if side[i] == PUBLISHED else PUBLISHED
-    tally(sides, side[i], 1, members, i, rows)
+    _add(counts, distinct, size, asked, side[i], 1, place, past, i, sensitive, rank)
 
 
 @compiled
@@ -150,10 +148,34 @@ def nearest(rows: Rows, others: Int32, inside: Int32) -> Int64:
 
 
 @compiled
-def _count(sides: Sides, side: int, step: int, column: int, value: int) -> None:
-    before = sides.counts[side, column, value]
-    sides.counts[side, column, value] = before + step
+def _add(
+    counts: Int32,
+    distinct: Int64,
+    size: Int64,
+    asked: Int64,
+    side: int,
+    step: int,
+    place: int,
+    past: Int32,
+    i: int,
+    sensitive: Int32,
+    rank: Int8,
+) -> None:
+    size[side] += step
+    columns = past.shape[1]
+    for column in range(columns):
+        _count(counts, distinct, side, step, column, past[i, column])
+    if place != NOWHERE:
+        _count(counts, distinct, side, step, columns, sensitive[place])
+        if rank[place] == 0:
+            asked[side] += step
+
+
+@compiled
+def _count(counts: Int32, distinct: Int64, side: int, step: int, column: int, value: int) -> None:
+    before = counts[side, column, value]
+    counts[side, column, value] = before + step
     if before == 0:
-        sides.distinct[side, column] += 1
+        distinct[side, column] += 1
     elif before + step == 0:
-        sides.distinct[side, column] -= 1
+        distinct[side, column] -= 1

@@ -5,12 +5,15 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from reanon_core.algorithms.bpg.publisher import Bpg
+from reanon_core.algorithms.js_reduce.publisher import JsReduce
 from reanon_core.algorithms.m_invariance.publisher import MInvariance
 from reanon_core.algorithms.mondrian.publisher import Mondrian
+from reanon_core.attacks.background import BackgroundAttack
 from reanon_core.attacks.difference import DifferenceAttack
 from reanon_core.attacks.exact_risk import ExactRisk
 from reanon_core.attacks.intersection import IntersectionAttack
 from reanon_core.checks.atoms import Atoms
+from reanon_core.checks.js_divergence import JsDivergence
 from reanon_core.checks.k_anonymity import KAnonymity
 from reanon_core.checks.l_diversity import LDiversity
 from reanon_core.checks.m_invariance import MInvariance as MInvarianceCheck
@@ -32,10 +35,11 @@ from reanon_core.metrics.query_error import CountingQueryError
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.protocols import Attack, Check, Publisher
 
-PUBLISHERS: dict[str, type[MInvariance | Mondrian | Bpg]] = {
+PUBLISHERS: dict[str, type[MInvariance | Mondrian | Bpg | JsReduce]] = {
     "m-invariance": MInvariance,
     "mondrian": Mondrian,
     "bpg": Bpg,
+    "js-reduce": JsReduce,
 }
 
 WEAKEST: dict[str, dict[str, object]] = {
@@ -47,11 +51,14 @@ WEAKEST: dict[str, dict[str, object]] = {
     "bpg": {"k": 2, "ell": 2},
     "atoms": {"k": 2, "ell": 2},
     "t-closeness": {"t": 0.9},
+    "js-reduce": {"k": 2, "t": 0.9, "j": 2.0},
+    "js-divergence": {"j": 2.0},
 }
 """The weakest parameters of what has parameters without a default."""
 
 CHECKS: dict[
-    str, type[WellFormedness | KAnonymity | LDiversity | TCloseness | MUniqueness | MInvarianceCheck | Atoms]
+    str,
+    type[WellFormedness | KAnonymity | LDiversity | TCloseness | MUniqueness | MInvarianceCheck | Atoms | JsDivergence],
 ] = {
     "well-formedness": WellFormedness,
     "k-anonymity": KAnonymity,
@@ -60,12 +67,14 @@ CHECKS: dict[
     "m-uniqueness": MUniqueness,
     "m-invariance": MInvarianceCheck,
     "atoms": Atoms,
+    "js-divergence": JsDivergence,
 }
 
-ATTACKS: dict[str, type[IntersectionAttack | DifferenceAttack | ExactRisk]] = {
+ATTACKS: dict[str, type[IntersectionAttack | DifferenceAttack | ExactRisk | BackgroundAttack]] = {
     "intersection": IntersectionAttack,
     "difference": DifferenceAttack,
     "risk": ExactRisk,
+    "background": BackgroundAttack,
 }
 
 METRICS: dict[
@@ -152,17 +161,31 @@ def _own_checks_of_bpg(publisher: Bpg) -> tuple[Check, ...]:
     return (*checks, Atoms(k=publisher.k, ell=publisher.ell))
 
 
+def _own_checks_of_js_reduce(publisher: JsReduce) -> tuple[Check, ...]:
+    slack = publisher.slack if publisher.leftovers == "relax" else 0.0
+    checks: tuple[Check, ...] = (WellFormedness(), KAnonymity(k=publisher.k))
+    if publisher.ell > 1:
+        checks += (LDiversity(ell=publisher.ell),)
+    divergence = JsDivergence(j=publisher.j, slack=slack, posterior=publisher.posterior, mode=publisher.mode)
+    return (
+        *checks,
+        TCloseness(t=min(1.0, publisher.t * (1 + slack)), distance=publisher.distance, whole="snapshot"),
+        divergence.informed(publisher.background),
+    )
+
+
 OWN_CHECKS: dict[str, Callable[[Any], tuple[Check, ...]]] = {
     "m-invariance": _own_checks_of_m_invariance,
     "mondrian": _own_checks_of_mondrian,
     "bpg": _own_checks_of_bpg,
+    "js-reduce": _own_checks_of_js_reduce,
 }
 
 
 def _built(what: str, known: Mapping[str, type], name: str, parameters: Mapping[str, object]) -> Any:
     if name not in known:
         raise InvalidParameter(Problem(what, f"be one of {', '.join(known)}", name))
-    accepted = {field.name: field for field in fields(known[name])}
+    accepted = {field.name: field for field in fields(known[name]) if field.init}
     problems = [
         Problem(f"{what} {name}: {key}", f"be one of its parameters ({', '.join(accepted) or 'it has none'})")
         for key in parameters

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reanon_core.model.arrays import Int32, Int64, frozen
+from reanon_core.model.background import Background
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,11 +17,14 @@ class Presence:
 
     persons: Int64  # [n] ascending
     qi: Int32  # [d, n] codes
+    group: Int32 | None = None  # [n] the group that shows each, where the adversary is assumed to know it
 
     def __post_init__(self) -> None:
         """Freeze the arrays."""
         object.__setattr__(self, "persons", frozen(self.persons, np.int64))
         object.__setattr__(self, "qi", frozen(self.qi, np.int32))
+        if self.group is not None:
+            object.__setattr__(self, "group", frozen(self.group, np.int32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,3 +35,5 @@ class Knowledge:
     """
 
     presences: tuple[Presence, ...]
+    background: Background | None = None
+    """What the adversary expects of sensitive values; None: nothing is declared."""

@@ -21,10 +21,12 @@ class Entry:
     def presence(self) -> Presence:
         """What the strongest adversary of [XT07] knows about this release: who is in it, and their values.
 
-        Paper: [XT07] Definition 6. A withheld person is not in the release.
+        Paper: [XT07] Definition 6. A withheld person is not in the release. Of [RPB12], Section 4.1, comes that the
+        adversary may know the respondents of each group.
         """
         published = self.snapshot.persons.searchsorted(self.trace.persons)
-        return Presence(self.trace.persons, self.snapshot.qi[:, published])
+        group = self.release.group[self.trace.rows]
+        return Presence(self.trace.persons, self.snapshot.qi[:, published], group)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,8 @@ class Series:
     @property
     def parameters(self) -> dict[str, Any]:
         """Every parameter of the technique, also those that the file leaves out."""
-        return asdict(self.publisher)  # type: ignore[call-overload, no-any-return]  # a publisher is a dataclass
+        publisher = self.publisher  # a publisher is a dataclass
+        return {field.name: getattr(publisher, field.name) for field in fields(publisher) if field.init}  # type: ignore[arg-type]
 
     @cached_property
     def more_checks(self) -> tuple[Check, ...]:

@@ -6,8 +6,10 @@ from typing import Any
 
 from reanon_core.algorithms.bpg.publisher import Bpg
 from reanon_core.algorithms.cor_split.publisher import CorSplit
+from reanon_core.algorithms.js_reduce.publisher import JsReduce
 from reanon_core.algorithms.m_invariance.publisher import MInvariance
 from reanon_core.algorithms.mondrian.publisher import Mondrian
+from reanon_core.attacks.background import BackgroundAttack
 from reanon_core.attacks.compromised import CompromisedAttack
 from reanon_core.attacks.difference import DifferenceAttack
 from reanon_core.attacks.exact_risk import ExactRisk
@@ -18,6 +20,7 @@ from reanon_core.attacks.subsets import SubsetsAttack
 from reanon_core.checks.atoms import Atoms
 from reanon_core.checks.hc_safety import HcSafety
 from reanon_core.checks.historical_safety import HistoricalSafety
+from reanon_core.checks.js_divergence import JsDivergence
 from reanon_core.checks.k_anonymity import KAnonymity
 from reanon_core.checks.l_diversity import LDiversity
 from reanon_core.checks.linear import Linear
@@ -39,13 +42,14 @@ from reanon_core.metrics.generalization import (
 from reanon_core.metrics.group_size import AverageGroupSize, NormalizedGroupSize
 from reanon_core.metrics.query_error import CountingQueryError
 from reanon_core.model.errors import InvalidParameter, Problem, require
-from reanon_core.protocols import Attack, Check, Publisher
+from reanon_core.protocols import Attack, Check, Metric, Publisher
 
-PUBLISHERS: dict[str, type[MInvariance | Mondrian | Bpg | CorSplit]] = {
+PUBLISHERS: dict[str, type[Publisher[Any, Any]]] = {
     "m-invariance": MInvariance,
     "mondrian": Mondrian,
     "bpg": Bpg,
     "cor-split": CorSplit,
+    "js-reduce": JsReduce,
 }
 
 ANSWERS_QUERIES = frozenset({"bpg"})
@@ -65,25 +69,12 @@ WEAKEST: dict[str, dict[str, object]] = {
     "hc-safety": {"n": 1},
     "historical-safety": {"m": 2, "n": 1},
     "linear": {"n": 1},
+    "js-reduce": {"k": 2, "t": 0.9, "j": 2.0},
+    "js-divergence": {"j": 2.0},
 }
 """The weakest parameters of what has parameters without a default."""
 
-CHECKS: dict[
-    str,
-    type[
-        WellFormedness
-        | KAnonymity
-        | LDiversity
-        | TCloseness
-        | MUniqueness
-        | MInvarianceCheck
-        | Atoms
-        | WeakMInvariance
-        | HcSafety
-        | HistoricalSafety
-        | Linear
-    ],
-] = {
+CHECKS: dict[str, type[Check]] = {
     "well-formedness": WellFormedness,
     "k-anonymity": KAnonymity,
     "l-diversity": LDiversity,
@@ -95,20 +86,10 @@ CHECKS: dict[
     "hc-safety": HcSafety,
     "historical-safety": HistoricalSafety,
     "linear": Linear,
+    "js-divergence": JsDivergence,
 }
 
-ATTACKS: dict[
-    str,
-    type[
-        IntersectionAttack
-        | DifferenceAttack
-        | SubsetsAttack
-        | ExactRisk
-        | CompromisedAttack
-        | PropagationAttack
-        | LinearAttack
-    ],
-] = {
+ATTACKS: dict[str, type[Attack]] = {
     "intersection": IntersectionAttack,
     "difference": DifferenceAttack,
     "subsets": SubsetsAttack,
@@ -116,25 +97,10 @@ ATTACKS: dict[
     "compromised": CompromisedAttack,
     "propagation": PropagationAttack,
     "linear": LinearAttack,
+    "background": BackgroundAttack,
 }
 
-METRICS: dict[
-    str,
-    type[
-        CountingQueryError
-        | FrequencyEntropy
-        | VolumeEntropy
-        | KlDivergence
-        | AverageInformationLoss
-        | GlobalCertaintyPenalty
-        | NormalizedCertaintyPenalty
-        | LossMetric
-        | Discernibility
-        | AverageGroupSize
-        | NormalizedGroupSize
-        | CounterfeitCount
-    ],
-] = {
+METRICS: dict[str, type[Metric]] = {
     "query-error": CountingQueryError,
     "gcp": GlobalCertaintyPenalty,
     "ail": AverageInformationLoss,
@@ -213,18 +179,32 @@ def _own_checks_of_cor_split(publisher: CorSplit) -> tuple[Check, ...]:
     return (*checks, Linear(n=n, combine=publisher.combine)) if publisher.strict else checks
 
 
+def _own_checks_of_js_reduce(publisher: JsReduce) -> tuple[Check, ...]:
+    slack = publisher.slack if publisher.leftovers == "relax" else 0.0
+    checks: tuple[Check, ...] = (WellFormedness(), KAnonymity(k=publisher.k))
+    if publisher.ell > 1:
+        checks += (LDiversity(ell=publisher.ell),)
+    divergence = JsDivergence(j=publisher.j, slack=slack, posterior=publisher.posterior, mode=publisher.mode)
+    return (
+        *checks,
+        TCloseness(t=min(1.0, publisher.t * (1 + slack)), distance=publisher.distance, whole="snapshot"),
+        divergence.informed(publisher.background),
+    )
+
+
 OWN_CHECKS: dict[str, Callable[[Any], tuple[Check, ...]]] = {
     "m-invariance": _own_checks_of_m_invariance,
     "mondrian": _own_checks_of_mondrian,
     "bpg": _own_checks_of_bpg,
     "cor-split": _own_checks_of_cor_split,
+    "js-reduce": _own_checks_of_js_reduce,
 }
 
 
 def _built(what: str, known: Mapping[str, type], name: str, parameters: Mapping[str, object]) -> Any:
     if name not in known:
         raise InvalidParameter(Problem(what, f"be one of {', '.join(known)}", name))
-    accepted = {field.name: field for field in fields(known[name])}
+    accepted = {field.name: field for field in fields(known[name]) if field.init}
     problems = [
         Problem(f"{what} {name}: {key}", f"be one of its parameters ({', '.join(accepted) or 'it has none'})")
         for key in parameters

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from reanon_core.model.arrays import Int32, Int64, frozen
+from reanon_core.model.background import Background
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,3 +73,5 @@ class Knowledge:
     presences: tuple[Presence, ...]
     compromised: Compromised = field(default_factory=Compromised.nobody)
     memberships: Memberships | None = None
+    background: Background | None = None
+    """What the adversary expects of sensitive values; None: nothing is declared."""

@@ -44,7 +44,8 @@ class Entry:
     def presence(self) -> Presence:
         """What the strongest adversary of [XT07] knows about this release: who is in it, and their values.
 
-        Paper: [XT07] Definition 6. A withheld person is not in the release, and an invented one is nobody.
+        Paper: [XT07] Definition 6. A withheld person is not in the release, and an invented one is nobody. Of [RPB12],
+        Section 4.1, comes that the adversary may know the respondents of each group.
         """
         published = self.snapshot.persons.searchsorted(self.trace.persons)
         real = ~self.snapshot.invented[published]

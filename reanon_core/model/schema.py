@@ -80,6 +80,8 @@ class Sensitive:
     """The values known so far; a code is a position here, so the list only ever grows."""
     closed: bool = False
     """Whether the values were declared, so that any other is an error."""
+    taxonomy: Taxonomy | None = None
+    """The tree that the values are leaves of, where they are declared as one."""
 
     def with_values(self, values: tuple[str, ...]) -> "Sensitive":
         """The same column with more values known."""

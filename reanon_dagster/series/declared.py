@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -72,9 +72,9 @@ class Series:
     @property
     def parameters(self) -> dict[str, Any]:
         """Every parameter of the technique, also those that the file leaves out; functions by the name in the file."""
-        given = self.config.technique.params
-        parameters: dict[str, Any] = asdict(self.publisher)  # type: ignore[call-overload]  # a publisher is a dataclass
-        return {name: given[name] if callable(value) else value for name, value in parameters.items()}
+        publisher, given = self.publisher, self.config.technique.params  # a publisher is a dataclass
+        values = {one.name: getattr(publisher, one.name) for one in fields(publisher) if one.init}  # type: ignore[arg-type]
+        return {name: given[name] if callable(value) else value for name, value in values.items()}
 
     @cached_property
     def selections(self) -> dict[str, Selection]:

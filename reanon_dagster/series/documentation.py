@@ -98,7 +98,8 @@ def _techniques() -> Iterator[str]:
         yield from ("", f"### {name}", "", (technique.__doc__ or "").strip().splitlines()[0], "")
         yield from ("| parameter | type | default | frozen at the first release | meaning |", "|---|---|---|---|---|")
         meanings, types = _meanings(technique), get_type_hints(technique)
-        for parameter in dataclasses.fields(technique):
+        parameters = dataclasses.fields(technique)  # type: ignore[arg-type]  # a publisher is a dataclass
+        for parameter in (field for field in parameters if field.init):
             default = "required" if parameter.default is dataclasses.MISSING else f"`{parameter.default}`"
             frozen = "yes" if parameter.name not in technique.changeable else "no"
             cells = (f"`{parameter.name}`", _type(types[parameter.name]), default, frozen, meanings[parameter.name])

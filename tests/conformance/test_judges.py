@@ -52,8 +52,23 @@ def battlefield(attack: str) -> tuple[Ledger, Ledger]:
         publishers = (build_publisher(name, WEAKEST[name]) for name in ("mondrian", defence))
         naive, defended = (replay(one, snapshots(PEOPLE * 5, 4), np.random.default_rng(0)) for one in publishers)
         return naive, defended
+    if attack == "background":
+        return drifting("mondrian", {"k": 2, "ell": 2}), drifting("js-reduce", {"k": 10, "t": 0.3, "j": 0.3})
     tiny = {"people": 10, "releases": 2} if attack == "risk" else {}
     return ledger(memory=False, **tiny), ledger(memory=True, **tiny)
+
+
+def drifting(technique: str, parameters: dict[str, object]) -> Ledger:
+    """Values that seldom step on, among people who come and go: the past says much of the present."""
+    rng = np.random.default_rng(5)
+    people = 400
+    qi = np.stack([rng.integers(0, 20, people), rng.integers(100, 140, people)]).astype(np.int32)
+    start = rng.integers(0, VALUES, people)
+    listed = []
+    for step in range(8):
+        here = np.flatnonzero(rng.random(people) < 0.7)
+        listed.append(Snapshot(schema(), here, qi[:, here], (start[here] + step // 4) % VALUES))
+    return replay(build_publisher(technique, parameters), listed, np.random.default_rng(0))
 
 
 def empty() -> Ledger:

@@ -1,0 +1,110 @@
+"""Phase 1: groups along the Hilbert curve, and what becomes of the rows that fit into none."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from reanon_core.kernels.closeness import EQUAL, HIERARCHICAL, ORDERED, entropies
+from reanon_core.kernels.hilbert import hilbert_bits, hilbert_indices, stable_order
+from reanon_core.kernels.runs import FAR, FEW, UNLIKE, close_runs, join_neighbours
+from reanon_core.model.arrays import Float64, Int32, Int64
+from reanon_core.model.plan import WITHHELD
+from reanon_core.model.schema import Schema
+from reanon_core.model.snapshot import Snapshot
+
+Leftovers = Literal["suppress", "relax", "merge"]
+Distance = Literal["equal", "ordered", "hierarchical"]
+
+NEIGHBOURS = 64
+"""How many groups along the curve a row that was left over is offered, half of them on each side."""
+PASSES = 3
+GROUNDS = {"equal": EQUAL, "ordered": ORDERED, "hierarchical": HIERARCHICAL}
+REASONS = {
+    FEW: "too few rows or values left for a group",
+    FAR: "no group close enough to the table (t)",
+    UNLIKE: "no group with beliefs alike enough (j)",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thresholds:
+    """What every group must satisfy."""
+
+    k: int
+    ell: int
+    t: float
+    j: float
+    max_run: int
+
+    def widened(self, slack: float) -> "Thresholds":
+        """Both distances wider by this share."""
+        return Thresholds(
+            k=self.k, ell=self.ell, t=min(1.0, self.t * (1 + slack)), j=self.j * (1 + slack), max_run=self.max_run
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """The group of each row, or WITHHELD, and why rows are withheld."""
+
+    group: Int32  # [n]
+    groups: int
+    withheld: dict[str, int]
+
+
+def generalize(
+    snapshot: Snapshot,
+    expected: Float64,
+    extent: Int64,
+    thresholds: Thresholds,
+    distance: Distance,
+    leftovers: Leftovers,
+    slack: float,
+) -> Grouping:
+    """Close groups along the Hilbert curve; then relax or merge what is left over, or withhold it.
+
+    Paper: [RPB12] Section 6.3 and Algorithm 4. `expected` [n, values] is normalised.
+    """
+    order = hilbert_order(snapshot.qi, extent)
+    ancestors, nodes = _tree(snapshot.schema, distance)
+    counts = np.bincount(snapshot.sensitive, minlength=len(snapshot.schema.sensitive.values))
+    share = counts / max(1, snapshot.size)
+    entropy = entropies(expected)
+    group = np.full(snapshot.size, WITHHELD, dtype=np.int32)
+    why = np.zeros(snapshot.size, dtype=np.int8)
+    ground = GROUNDS[distance]
+
+    def closed(rows: Int64, limits: Thresholds, groups: int) -> int:
+        return close_runs(
+            rows, expected, entropy, snapshot.sensitive, share, limits.k, limits.ell, limits.t, limits.j,
+            limits.max_run, ground, ancestors, nodes, group, why, groups,
+        )  # fmt: skip
+
+    groups = closed(order, thresholds, 0)
+    if leftovers == "relax":
+        groups = closed(order[group[order] == WITHHELD], thresholds.widened(slack), groups)
+    elif leftovers == "merge" and groups:
+        join_neighbours(
+            order, expected, entropy, snapshot.sensitive, share, thresholds.t, thresholds.j, ground, ancestors, nodes,
+            NEIGHBOURS, PASSES, group, groups,
+        )  # fmt: skip
+    reason = np.bincount(why[group == WITHHELD], minlength=UNLIKE + 1)
+    return Grouping(group, groups, {text: int(reason[code]) for code, text in REASONS.items() if reason[code]})
+
+
+def hilbert_order(qi: Int32, extent: Int64) -> Int64:
+    """The rows along the Hilbert curve; equal places in the order of the rows, which is that of the people.
+
+    Paper: [RPB12] Algorithm 4, lines 4 to 7.
+    """
+    span = extent[1] - extent[0]
+    bits = hilbert_bits(span)
+    return stable_order(hilbert_indices(qi, extent[0], span, bits), bits * len(qi))
+
+
+def _tree(schema: Schema, distance: Distance) -> tuple[Int32, int]:
+    """The ancestors of each sensitive value, root first, and the number of nodes; nothing where no tree is needed."""
+    if distance != "hierarchical" or schema.sensitive.taxonomy is None:
+        return np.zeros((1, 0), dtype=np.int32), 0
+    return schema.sensitive.taxonomy.ancestors.copy(), len(schema.sensitive.taxonomy.labels)

@@ -1,0 +1,139 @@
+"""Background knowledge: chain the releases by how sensitive values are known to follow each other."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from reanon_core.inference.beliefs import Beliefs, Mode
+from reanon_core.inference.bitmasks import highest_value
+from reanon_core.inference.estimating import Seen, estimated
+from reanon_core.inference.memberships import Memberships, possible_memberships, spread_omega
+from reanon_core.inference.posteriors import Posterior, posteriors
+from reanon_core.inference.sequences import resolved
+from reanon_core.model.arrays import Float64, Int32, Int64
+from reanon_core.model.finding import Findings
+from reanon_core.model.history import History
+from reanon_core.model.knowledge import Knowledge, Presence
+from reanon_core.model.release import Release
+
+SURE = 0.9
+"""Whoever is held to have one value with this probability or more is exposed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Believed:
+    """What the adversary holds likely of everybody in one release, after seeing it."""
+
+    persons: Int64  # [n] ascending
+    posterior: Float64  # [n, values] sums up to 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackgroundAttack:
+    """The knowledge revision cycle: posterior knowledge of each release, revised into what is expected of the next.
+
+    Paper: [RPB12] Section 4.5. Where nothing is declared, priors and transitions are estimated from the releases.
+    """
+
+    name: ClassVar[str] = "background"
+
+    posterior: Posterior = "omega"
+    """How a group's values are divided among its respondents."""
+    mode: Mode = "product"
+    """How what is known of several releases is combined."""
+
+    def run(self, history: History, knowledge: Knowledge) -> Findings:
+        """Find everybody who is at some time held to have one value with near certainty."""
+        persons = np.unique(np.concatenate([np.empty(0, np.int64), *(p.persons for p in knowledge.presences)]))
+        confidence, inferred = np.zeros(len(persons)), np.zeros(len(persons), dtype=np.int32)
+        last = np.empty(0)
+        for believed in self.beliefs(history, knowledge):
+            at, best = persons.searchsorted(believed.persons), believed.posterior.argmax(axis=1)
+            last = believed.posterior[np.arange(len(best)), best]
+            surer = last > confidence[at]
+            confidence[at[surer]], inferred[at[surer]] = last[surer], best[surer]
+        exposed = np.flatnonzero(confidence >= SURE)
+        exposed = exposed[np.argsort(-confidence[exposed], kind="stable")]  # the most exposed first
+        return Findings(
+            attack=self.name,
+            of=len(persons),
+            persons=persons[exposed],
+            inferred=inferred[exposed],
+            confidence=confidence[exposed],
+            note=self._note(knowledge),
+            extra={
+                "mean highest confidence": float(confidence.mean()) if len(confidence) else 0.0,
+                "mean confidence in the last release": float(last.mean()) if len(last) else 0.0,
+                "more likely than not": float(np.count_nonzero(confidence > 0.5)),
+            },
+        )
+
+    def beliefs(self, history: History, knowledge: Knowledge) -> Iterator[Believed]:
+        """What the adversary holds likely after each release, in order.
+
+        Paper: [RPB12] Section 4.5 and Algorithm 3.
+        """
+        releases = tuple(published.release for published in history.releases)
+        values = max(1, len(history.schema.sensitive.values), highest_value(releases) + 1)
+        background = knowledge.background
+        if background is None:
+            background = estimated(
+                [_seen(*pair, values) for pair in zip(releases, knowledge.presences, strict=True)], values
+            )
+        automaton, beliefs = resolved(background, None, values), Beliefs.nobody()
+        for release, presence in zip(releases, knowledge.presences, strict=True):
+            row_class = background.classes.of(presence.qi)
+            expected = beliefs.expected(presence.persons, row_class, automaton)
+            shown = _values(release, values)
+            if presence.group is not None:
+                posterior = posteriors(self.posterior, expected, presence.group, shown)
+            else:
+                posterior = spread_omega(expected, _members(release, presence, shown), shown)
+            yield Believed(presence.persons, posterior)
+            beliefs = beliefs.revised(presence.persons, row_class, expected, posterior, automaton, self.mode)
+
+    def _note(self, knowledge: Knowledge) -> str:
+        source = (
+            "transitions estimated from the releases themselves"
+            if knowledge.background is None
+            else _SOURCES.get(knowledge.background.source, "declared knowledge")
+        )
+        groups = "" if all(p.group is not None for p in knowledge.presences) else "; groups are guessed from the boxes"
+        return f"held to have one value with {SURE} or more at some release; {source}{groups}"
+
+
+_SOURCES = {
+    "domain": "the declared transition table",
+    "mined": "transitions mined from the declared corpus",
+    "incremental": "transitions counted in the original tables, more than an outsider has",
+}
+
+
+def _values(release: Release, values: int) -> Int64:
+    """How often each group shows each value, [groups, values]."""
+    table = np.zeros((release.boxes.count, values), dtype=np.int64)
+    np.add.at(table, (release.group, release.sensitive), 1)
+    return table
+
+
+def _members(release: Release, presence: Presence, shown: Int64) -> Memberships:
+    if presence.group is None:
+        return possible_memberships(presence.qi, release.boxes, shown.sum(axis=1))
+    everyone = np.arange(len(presence.persons))
+    return Memberships(everyone, presence.group, np.ones(len(everyone)))
+
+
+def _seen(release: Release, presence: Presence, values: int) -> Seen:
+    """What the groups alone say of each person."""
+    shown = _values(release, values)
+    frequency = shown / np.maximum(shown.sum(axis=1, keepdims=True), 1)
+    members = _members(release, presence, shown)
+    of_each = np.zeros((len(presence.persons), values))
+    np.add.at(of_each, members.row, members.share[:, None] * frequency[_int(members.group)])
+    return Seen(presence.persons, of_each)
+
+
+def _int(numbers: Int32) -> Int64:
+    return numbers.astype(np.int64)

@@ -1,0 +1,216 @@
+"""Sequential knowledge that is counted: how often each value follows each window of past values."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from reanon_core.model.arrays import Float64, Int32, Int64, frozen
+from reanon_core.model.background import START, Automaton, Background
+from reanon_core.model.errors import Unpublishable
+
+LARGEST_TABLE = 1 << 24
+"""The most numbers that a table of windows and values may hold: 128 MiB."""
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """The sequences of at most `memory` past values, numbered: the empty one is START, then by length.
+
+    An automaton over them forgets the oldest value when a window is full.
+    """
+
+    values: int
+    memory: int
+    first: Int64  # [memory + 2] the number of the first window of each length
+    following: Int32  # [states, values] the window after each value
+    shorter: Int32  # [states] the window without its oldest value; START for START
+
+    @property
+    def count(self) -> int:
+        """The number of windows."""
+        return len(self.following)
+
+
+@lru_cache(maxsize=8)
+def windows(values: int, memory: int) -> Windows:
+    """Every window of at most `memory` of so many values.
+
+    Raises: Unpublishable if they are too many.
+    """
+    sizes = [values**length for length in range(memory + 1)]
+    if sum(sizes) * values > LARGEST_TABLE:
+        raise Unpublishable(
+            f"knowledge that looks back on {memory} of {values} values needs a table of {sum(sizes) * values:,} "
+            f"numbers; a smaller knowledge.memory would work"
+        )
+    first = np.cumsum([0, *sizes])
+    following = np.empty((int(first[-1]), values), dtype=np.int32)
+    shorter = np.zeros(len(following), dtype=np.int32)
+    for length, size in enumerate(sizes):
+        local = np.arange(size, dtype=np.int64)
+        if length < memory:
+            begin, kept = first[length + 1], local
+        else:
+            begin, kept = first[memory], local % (values ** (memory - 1))
+        following[first[length] : first[length + 1]] = (begin + kept * values)[:, None] + np.arange(values)
+        if length:
+            shorter[first[length] : first[length + 1]] = first[length - 1] + local % (values ** (length - 1))
+    for table in (following, shorter):
+        table.flags.writeable = False
+    return Windows(values, memory, first, following, shorter)
+
+
+def renumbered(states: Int32, values: int, more: int, memory: int) -> Int32:
+    """The numbers of the same windows after the list of values has grown from `values` to `more`."""
+    first = np.cumsum([0, *(values**length for length in range(memory + 1))])
+    after = np.cumsum([0, *(more**length for length in range(memory + 1))])
+    length = np.searchsorted(first, states, side="right") - 1
+    rest, number, place = states - first[length], after[length].copy(), np.ones(len(states), dtype=np.int64)
+    for _ in range(memory):  # digit by digit, the latest value first
+        number += np.where(rest > 0, rest % max(1, values), 0) * place
+        rest, place = rest // max(1, values), place * more
+    return number.astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """How often every window was followed by every value, and the window that each person ended in.
+
+    Paper: [RPB12] Algorithm 5. Row START counts the values themselves, so that the row of a window without its latest
+    value says how often the window occurred.
+    """
+
+    memory: int
+    successors: Int64  # [states, values]
+    firsts: Int64  # [classes, values] how often people of a class came with each value
+    persons: Int64  # [p] ascending
+    window: Int32  # [p]
+
+    def __post_init__(self) -> None:
+        """Freeze the arrays."""
+        for name, dtype in (
+            ("successors", np.int64),
+            ("firsts", np.int64),
+            ("persons", np.int64),
+            ("window", np.int32),
+        ):
+            object.__setattr__(self, name, frozen(getattr(self, name), dtype))
+
+    @property
+    def values(self) -> int:
+        """The number of sensitive values."""
+        return int(self.successors.shape[1])
+
+    @staticmethod
+    def nothing(classes: int, memory: int) -> "Counted":
+        """Before the first table."""
+        return Counted(
+            memory,
+            np.zeros((1, 0), np.int64),
+            np.zeros((classes, 0), np.int64),
+            np.empty(0, np.int64),
+            np.empty(0, np.int32),
+        )
+
+    def widened(self, values: int) -> "Counted":
+        """The same counts for a longer list of values."""
+        if values == self.values:
+            return self
+        known = np.arange(len(self.successors), dtype=np.int32)
+        successors = np.zeros((windows(values, self.memory).count, values), dtype=np.int64)
+        at = renumbered(known, self.values, values, self.memory) if self.values else known[:0]
+        successors[at, : self.values] = self.successors[: len(at)]
+        firsts = np.pad(self.firsts, ((0, 0), (0, values - self.values)))
+        window = renumbered(self.window, self.values, values, self.memory)
+        return Counted(self.memory, successors, firsts, self.persons, window)
+
+    def with_view(self, persons: Int64, sensitive: Int32, row_class: Int32) -> "Counted":
+        """The counts after one more original table; people are ascending. Weeks without a row are passed over.
+
+        Paper: [RPB12] Algorithm 5: every suffix of everybody's history is counted at every view.
+        """
+        table = windows(self.values, self.memory)
+        at = self.persons.searchsorted(persons)
+        known = at < len(self.persons)
+        known[known] = self.persons[at[known]] == persons[known]
+        before = np.full(len(persons), START, dtype=np.int32)
+        before[known] = self.window[at[known]]
+        successors = self.successors.copy()
+        suffix, row = before, np.arange(len(persons))
+        np.add.at(successors, (np.full(len(persons), START), sensitive), 1)
+        for _ in range(self.memory):
+            row = row[suffix[row] != START]
+            np.add.at(successors, (suffix[row], sensitive[row]), 1)
+            suffix = table.shorter[suffix]
+        firsts = self.firsts.copy()
+        np.add.at(firsts, (row_class[~known], sensitive[~known]), 1)
+        window = self.window.copy()
+        now = table.following[before, sensitive]
+        window[at[known]] = now[known]
+        return Counted(
+            self.memory,
+            successors,
+            firsts,
+            np.insert(self.persons, at[~known], persons[~known]),
+            np.insert(window, at[~known], now[~known]),
+        )
+
+    def prior(self) -> Float64:
+        """How likely each value is for somebody of each class who was never seen before.
+
+        A class without anybody has the shares of all.
+
+        Ensures: rows sum up to 1, unless nobody was ever seen.
+        """
+        own, everybody = self.firsts.sum(axis=1, keepdims=True), max(1, int(self.firsts.sum()))
+        prior: Float64 = np.where(own > 0, self.firsts / np.maximum(own, 1), self.firsts.sum(axis=0) / everybody)
+        return prior
+
+    def emission(self, *, normalised: bool) -> Float64:
+        """The share of each value among the successors of each window, [states, values].
+
+        Paper: [RPB12] Algorithm 5. A window that was never followed falls back on the window without its oldest value,
+        and finally has no row, which stands for the prior (departure D3). As the paper has it the shares are of all
+        occurrences, also of the last of each person, which has no successor: they sum up to less than 1 (departure D2).
+        """
+        table = windows(self.values, self.memory)
+        total = self.successors.sum(axis=1)
+        if not normalised:
+            occurred = np.zeros(table.count, dtype=np.int64)
+            occurred[table.following[: table.first[self.memory]]] = self.successors[: table.first[self.memory]]
+            total = np.where(total > 0, occurred, 0)
+        emission: Float64 = self.successors / np.maximum(total, 1)[:, None]
+        emission[START] = 0
+        for length in range(2, self.memory + 1):
+            rows = np.arange(table.first[length], table.first[length + 1])
+            never = rows[total[rows] == 0]
+            emission[never] = emission[table.shorter[never]]
+        return emission
+
+
+def resolved(background: Background, counted: Counted | None, values: int) -> Automaton:
+    """The automaton of this knowledge: what is declared, and what was counted where nothing is.
+
+    Requires: `counted` covers the values, where something must be counted.
+    """
+    prior, following, emission = background.prior, background.following, background.emission
+    if counted is not None and prior is None:
+        prior = counted.prior()
+    if counted is not None and (following is None or emission is None):
+        following = windows(values, counted.memory).following
+        emission = counted.emission(normalised=background.normalised)[None]
+    if prior is None or following is None or emission is None:
+        raise ValueError("knowledge that is not declared must be counted")
+    known = following.shape[1]
+    if prior.shape[1] < known:
+        prior = np.pad(prior, ((0, 0), (0, known - prior.shape[1])))
+    elif prior.shape[1] > known:
+        following = np.pad(following, ((0, 0), (0, prior.shape[1] - known)), constant_values=START)
+        emission = np.pad(emission, ((0, 0), (0, 0), (0, prior.shape[1] - known)))
+    return Automaton(prior, following, emission).widened(values)
+
+
+def needs_counting(background: Background) -> bool:
+    """Whether something of this knowledge is counted in the original tables."""
+    return background.prior is None or background.counts_sequences

@@ -73,6 +73,10 @@ def parser() -> argparse.ArgumentParser:
     audit.add_argument(
         "--people", type=Path, metavar="F", help="what an adversary knows: id, quasi-identifiers, release"
     )
+    audit.add_argument(
+        "--compromised", metavar="SHARE|F", help="whose values an adversary knows: a share of the people, or a file"
+    )
+    audit.add_argument("--seed", type=int, default=0, metavar="N", help="which people are drawn for --compromised")
     return top
 
 

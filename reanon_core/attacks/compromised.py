@@ -65,7 +65,7 @@ def _note(known: Standings, knowledge: Knowledge, broken: int, caveat: str) -> s
     whom = (
         f"{counted(len(known.compromised), 'compromised person', 'compromised people')}"
         if len(known.compromised)
-        else "nobody is compromised"
+        else "nobody is declared compromised"
     )
     groups = "groups known" if knowledge.memberships is not None else "groups known as far as boxes tell"
     note = f"{whom}, {groups}; certain if nobody's value changes; {caveat}"

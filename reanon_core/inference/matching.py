@@ -1,7 +1,7 @@
 """Generalized arc consistency of one group: a global-cardinality constraint, by matching and reachability."""
 
 from reanon_core.compiled import compiled
-from reanon_core.inference.puzzles import NOT_YET, Puzzle, choices, drop, may_have
+from reanon_core.inference.puzzles import NOT_YET, Puzzle, choices, drop, is_known, mark, may_have
 
 
 @compiled
@@ -14,7 +14,7 @@ def match(puzzle: Puzzle, group: int) -> bool:
     """
     begin, end = puzzle.first[group], puzzle.first[group + 1]
     values = puzzle.start[group + 1] - puzzle.start[group]
-    if _everybody_free(puzzle, group, values):
+    if _nothing_to_find(puzzle, group, values):
         return True
     puzzle.used[:values] = 0
     puzzle.assigned[: end - begin] = NOT_YET
@@ -24,18 +24,21 @@ def match(puzzle: Puzzle, group: int) -> bool:
     _close(puzzle, group, values)
     for member in range(end - begin):
         who, own = puzzle.person[begin + member], puzzle.assigned[member]
+        if is_known(puzzle.domain, who):
+            continue
+        puzzle.gone[:] = 0
         for other in range(values):
-            value = puzzle.value[puzzle.start[group] + other]
-            if other != own and puzzle.reach[other, own] == 0 and may_have(puzzle, who, value):
-                drop(puzzle, who, value)  # the assigned value is left
+            if puzzle.reach[other, own] == 0:
+                mark(puzzle.gone, puzzle.value[puzzle.start[group] + other])
+        drop(puzzle, who, puzzle.gone)  # the assigned value is left
     return True
 
 
 @compiled
-def _everybody_free(puzzle: Puzzle, group: int, values: int) -> bool:
-    """Whether everybody may have every value of the group: then there is nothing to find."""
+def _nothing_to_find(puzzle: Puzzle, group: int, values: int) -> bool:
+    """Whether everybody may have every value of the group."""
     for entry in range(puzzle.first[group], puzzle.first[group + 1]):
-        if choices(puzzle, puzzle.person[entry]) != values:
+        if choices(puzzle.domain, puzzle.person[entry]) != values:
             return False
     return True
 
@@ -49,7 +52,7 @@ def _augment(puzzle: Puzzle, group: int, newcomer: int, values: int) -> bool:
     while True:
         for other in range(values):
             value = puzzle.value[start + other]
-            if puzzle.wanting[other] == NOT_YET and may_have(puzzle, puzzle.person[begin + member], value):
+            if puzzle.wanting[other] == NOT_YET and may_have(puzzle.domain, puzzle.person[begin + member], value):
                 puzzle.wanting[other] = member
                 if puzzle.used[other] < puzzle.quantity[start + other]:
                     puzzle.used[other] += 1
@@ -89,7 +92,7 @@ def _close(puzzle: Puzzle, group: int, values: int) -> None:
     for member in range(puzzle.first[group + 1] - begin):
         own = puzzle.assigned[member]
         for other in range(values):
-            if may_have(puzzle, puzzle.person[begin + member], puzzle.value[start + other]):
+            if may_have(puzzle.domain, puzzle.person[begin + member], puzzle.value[start + other]):
                 reach[own, other] = 1
     for u in range(values):
         reach[u, values] = 1 if puzzle.used[u] < puzzle.quantity[start + u] else 0

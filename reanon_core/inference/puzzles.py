@@ -40,6 +40,7 @@ class Puzzle(NamedTuple):
     wanting: Int32  # [values] the member who wants a value
     line: Int32  # [widest]
     reach: Int8  # [values + 1, values + 1]
+    gone: UInt64  # [words] values to take from somebody
     flags: Int64  # [3] counting (0) or matching (1); whether correlations are used; whether changes are kept on a trail
 
 
@@ -72,38 +73,39 @@ def puzzle_of(known: Standings, *, matching: bool, correlations: bool) -> Puzzle
         wanting=np.empty(values, np.int32),
         line=np.empty(widest, np.int32),
         reach=np.empty((values + 1, values + 1), np.int8),
+        gone=np.zeros(known.domain.shape[1], np.uint64),
         flags=np.array([matching, correlations, False], np.int64),
     )
 
 
 @compiled
-def look_again(puzzle: Puzzle, group: int) -> None:
+def look_again(queue: Int32, queued: Bool, ends: Int64, group: int) -> None:
     """Put the group on the queue, if it is not there."""
-    if not puzzle.queued[group]:
-        puzzle.queued[group] = True
-        puzzle.queue[puzzle.ends[1]] = group
-        puzzle.ends[1] = (puzzle.ends[1] + 1) % len(puzzle.queue)
+    if not queued[group]:
+        queued[group] = True
+        queue[ends[1]] = group
+        ends[1] = (ends[1] + 1) % len(queue)
 
 
 @compiled
 def look_at_all(puzzle: Puzzle) -> None:
     """Put every group on the queue."""
     for group in range(len(puzzle.size)):
-        look_again(puzzle, group)
+        look_again(puzzle.queue, puzzle.queued, puzzle.ends, group)
 
 
 @compiled
-def may_have(puzzle: Puzzle, who: int, value: int) -> bool:
+def may_have(domain: UInt64, who: int, value: int) -> bool:
     """Whether the person may have the value."""
-    return bool((puzzle.domain[who, value >> 6] >> np.uint64(value & 63)) & np.uint64(1))
+    return bool((domain[who, value >> 6] >> np.uint64(value & 63)) & np.uint64(1))
 
 
 @compiled
-def choices(puzzle: Puzzle, who: int) -> int:
+def choices(domain: UInt64, who: int) -> int:
     """How many values the person may have."""
     total = 0
-    for word in range(puzzle.domain.shape[1]):
-        mask = puzzle.domain[who, word]
+    for word in range(domain.shape[1]):
+        mask = domain[who, word]
         while mask != 0:
             mask &= mask - np.uint64(1)
             total += 1
@@ -111,39 +113,58 @@ def choices(puzzle: Puzzle, who: int) -> int:
 
 
 @compiled
+def is_known(domain: UInt64, who: int) -> bool:
+    """Whether one value is left."""
+    seen = False
+    for word in range(domain.shape[1]):
+        mask = domain[who, word]
+        if mask != 0:
+            if seen or mask & (mask - np.uint64(1)) != 0:
+                return False
+            seen = True
+    return seen
+
+
+@compiled
 def overwrite(puzzle: Puzzle, who: int, word: int, mask: np.uint64) -> None:
     """Change a word of somebody's set, remember it if something is being tried, and look at their groups again."""
-    if puzzle.flags[2] and puzzle.ends[2] < len(puzzle.trail_person):
+    if puzzle.flags[2]:
         at = puzzle.ends[2]
+        if at == len(puzzle.trail_person):
+            return  # no room to remember: leaving a value in is always allowed
         puzzle.trail_person[at], puzzle.trail_word[at] = who, word
         puzzle.trail_mask[at] = puzzle.domain[who, word]
         puzzle.ends[2] += 1
-    elif puzzle.flags[2]:
-        return  # no room to remember: leaving a value in is always allowed
     puzzle.domain[who, word] = mask
     entry = puzzle.latest[who]
     while entry >= 0:
-        look_again(puzzle, puzzle.group[entry])
+        look_again(puzzle.queue, puzzle.queued, puzzle.ends, puzzle.group[entry])
         entry = puzzle.previous[entry]
 
 
 @compiled
-def drop(puzzle: Puzzle, who: int, value: int) -> bool:
-    """Take a value from a person; false if none is left."""
-    word, bit = value >> 6, np.uint64(1) << np.uint64(value & 63)
-    overwrite(puzzle, who, word, puzzle.domain[who, word] & ~bit)
-    for other in range(puzzle.domain.shape[1]):
-        if puzzle.domain[who, other] != 0:
-            return True
-    return False
+def drop(puzzle: Puzzle, who: int, gone: UInt64) -> bool:
+    """Take these values from a person; false if none is left."""
+    left = False
+    for word in range(len(gone)):
+        if puzzle.domain[who, word] & gone[word] != 0:
+            overwrite(puzzle, who, word, puzzle.domain[who, word] & ~gone[word])
+        left = left or puzzle.domain[who, word] != 0
+    return left
 
 
 @compiled
-def stands(puzzle: Puzzle, who: int, group: int) -> bool:
+def mark(gone: UInt64, value: int) -> None:
+    """Add a value to a set."""
+    gone[value >> 6] |= np.uint64(1) << np.uint64(value & 63)
+
+
+@compiled
+def stands(group: Int32, previous: Int32, latest: Int32, who: int, wanted: int) -> bool:
     """Whether the person stands in that group."""
-    entry = puzzle.latest[who]
+    entry = latest[who]
     while entry >= 0:
-        if puzzle.group[entry] == group:
+        if group[entry] == wanted:
             return True
-        entry = puzzle.previous[entry]
+        entry = previous[entry]
     return False

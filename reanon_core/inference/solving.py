@@ -4,7 +4,17 @@ import numpy as np
 
 from reanon_core.compiled import compiled
 from reanon_core.inference.matching import match
-from reanon_core.inference.puzzles import NOT_YET, Puzzle, choices, drop, may_have, overwrite, stands
+from reanon_core.inference.puzzles import (
+    NOT_YET,
+    Puzzle,
+    choices,
+    drop,
+    is_known,
+    mark,
+    may_have,
+    overwrite,
+    stands,
+)
 
 CONTRADICTION, QUIET = -1, 0
 UNBOUNDED = 1 << 40
@@ -20,11 +30,16 @@ def solve(puzzle: Puzzle, steps: int) -> int:
     while puzzle.ends[0] != puzzle.ends[1] and steps > 0:
         group = puzzle.queue[puzzle.ends[0]]
         puzzle.ends[0] = (puzzle.ends[0] + 1) % len(puzzle.queue)
-        puzzle.queued[group] = False
         steps -= 1
         if puzzle.broken[group]:
+            puzzle.queued[group] = False
             continue
-        works = match(puzzle, group) if puzzle.flags[0] else exclude(puzzle, group)
+        if puzzle.flags[0]:  # one look makes a group consistent: what it changes itself is no reason for another
+            works = match(puzzle, group)
+            puzzle.queued[group] = False
+        else:
+            puzzle.queued[group] = False
+            works = exclude(puzzle, group)
         if works and puzzle.flags[1]:
             works = correlate(puzzle, group)
         if not works:
@@ -44,19 +59,28 @@ def exclude(puzzle: Puzzle, group: int) -> bool:
 
     Paper: [RB09] Definition 2, ct-pvr.
     """
+    puzzle.gone[:] = 0
+    unknown, excluded = 0, False
     for at in range(puzzle.start[group], puzzle.start[group + 1]):
         value, known = puzzle.value[at], 0
+        unknown = 0
         for entry in range(puzzle.first[group], puzzle.first[group + 1]):
             who = puzzle.person[entry]
-            known += 1 if may_have(puzzle, who, value) and choices(puzzle, who) == 1 else 0
+            if not is_known(puzzle.domain, who):
+                unknown += 1
+            elif may_have(puzzle.domain, who, value):
+                known += 1
         if known > puzzle.quantity[at]:
             return False
-        if known < puzzle.quantity[at]:
-            continue
-        for entry in range(puzzle.first[group], puzzle.first[group + 1]):
-            who = puzzle.person[entry]
-            if may_have(puzzle, who, value) and choices(puzzle, who) > 1 and not drop(puzzle, who, value):
-                return False
+        if known == puzzle.quantity[at]:
+            mark(puzzle.gone, value)
+            excluded = True
+    if unknown == 0 or not excluded:
+        return True
+    for entry in range(puzzle.first[group], puzzle.first[group + 1]):
+        who = puzzle.person[entry]
+        if not is_known(puzzle.domain, who) and not drop(puzzle, who, puzzle.gone):
+            return False
     return True
 
 
@@ -72,14 +96,15 @@ def correlate(puzzle: Puzzle, group: int) -> bool:
     if puzzle.size[group] != end - begin:
         return True  # a stranger here may have any value
     for at in range(puzzle.start[group], puzzle.start[group + 1]):
-        value, holder, holders = puzzle.value[at], NOT_YET, 0
+        value, holder, holders, open_ones = puzzle.value[at], NOT_YET, 0, 0
         for entry in range(begin, end):
-            if may_have(puzzle, puzzle.person[entry], value):
+            if may_have(puzzle.domain, puzzle.person[entry], value):
                 holders += 1
+                open_ones += 0 if is_known(puzzle.domain, puzzle.person[entry]) else 1
                 holder = entry if holder == NOT_YET else holder
         if holders == 0:
             return False
-        if holders == end - begin:
+        if holders == end - begin or open_ones == 0:  # what known people exclude, the other group sees by itself
             continue
         entry = puzzle.latest[puzzle.person[holder]]
         while entry >= 0:
@@ -93,22 +118,26 @@ def correlate(puzzle: Puzzle, group: int) -> bool:
 @compiled
 def _holders_stand(puzzle: Puzzle, group: int, value: int, other: int) -> bool:
     """Whether the other group has the same rows, and all who may have the value here stand there too."""
-    if other == group or puzzle.broken[other] or not _same_rows(puzzle, group, other):
+    if other == group or puzzle.broken[other] or puzzle.size[other] != puzzle.size[group]:
         return False
     for entry in range(puzzle.first[group], puzzle.first[group + 1]):
         who = puzzle.person[entry]
-        if may_have(puzzle, who, value) and not stands(puzzle, who, other):
+        if may_have(puzzle.domain, who, value) and not stands(puzzle.group, puzzle.previous, puzzle.latest, who, other):
             return False
-    return True
+    return _same_rows(puzzle, group, other)
 
 
 @compiled
 def _take_from_others(puzzle: Puzzle, other: int, value: int, group: int) -> bool:
     """Take the value from those of the other group who do not stand in this one; false if somebody has none left."""
+    puzzle.gone[:] = 0
+    mark(puzzle.gone, value)
     for entry in range(puzzle.first[other], puzzle.first[other + 1]):
         who = puzzle.person[entry]
-        taken = may_have(puzzle, who, value) and not stands(puzzle, who, group)
-        if taken and not drop(puzzle, who, value):
+        taken = may_have(puzzle.domain, who, value) and not stands(
+            puzzle.group, puzzle.previous, puzzle.latest, who, group
+        )
+        if taken and not drop(puzzle, who, puzzle.gone):
             return False
     return True
 
@@ -148,12 +177,14 @@ def shave(puzzle: Puzzle, widest: int, steps: int) -> int:
     """Try every value of everybody with at most `widest` left, and drop what leads to a contradiction; how many."""
     dropped = 0
     for who in range(len(puzzle.latest)):
-        left = choices(puzzle, who)
+        left = choices(puzzle.domain, who)
         if left < 2 or left > widest:
             continue
         for value in range(64 * puzzle.domain.shape[1]):
-            if may_have(puzzle, who, value) and not attempt(puzzle, who, value, steps):
+            if may_have(puzzle.domain, who, value) and not attempt(puzzle, who, value, steps):
                 dropped += 1
-                drop(puzzle, who, value)
+                puzzle.gone[:] = 0
+                mark(puzzle.gone, value)
+                drop(puzzle, who, puzzle.gone)
                 solve(puzzle, UNBOUNDED)
     return dropped

@@ -8,7 +8,7 @@ import numpy as np
 from reanon_core.compiled import compiled
 from reanon_core.inference.components import MOST_GROUPS, Incidence, small_components
 from reanon_core.inference.derivations import derived
-from reanon_core.inference.puzzles import Puzzle, drop, may_have
+from reanon_core.inference.puzzles import Puzzle, drop, mark, may_have
 from reanon_core.inference.standings import Standings
 from reanon_core.inference.webs import Web
 from reanon_core.model.arrays import Int8, Int32, Int64
@@ -177,12 +177,14 @@ def tie(puzzle: Puzzle, start: Int64, person: Int32, closed: Int8) -> int:
             continue
         for at in range(start[side], start[side + 1]):
             for value in range(64 * puzzle.domain.shape[1]):
-                if not may_have(puzzle, person[at], value):
+                if not may_have(puzzle.domain, person[at], value):
                     continue
                 shared = False
                 for beyond in range(start[other], start[other + 1]):
-                    shared = shared or may_have(puzzle, person[beyond], value)
+                    shared = shared or may_have(puzzle.domain, person[beyond], value)
                 if not shared:
-                    drop(puzzle, person[at], value)
+                    puzzle.gone[:] = 0
+                    mark(puzzle.gone, value)
+                    drop(puzzle, person[at], puzzle.gone)
                     taken += 1
     return taken

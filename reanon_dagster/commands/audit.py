@@ -13,6 +13,7 @@ from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Attack, Memory
+from reanon_dagster.commands.knowing import declared_knowledge
 from reanon_dagster.commands.speaking import progress, say, table, warn
 from reanon_dagster.releasing.preparing import Progress, checks_of
 from reanon_dagster.releasing.publish import look
@@ -46,6 +47,7 @@ def run(options: argparse.Namespace) -> int:
     with progress(f"{series.name}: reading the ledger", quiet=options.quiet) as step:
         with opened(series.private_folder, read_only=True) as connection:
             ledger = reading.ledger(connection, series.schema)
+        knowledge = declared_knowledge(series, ledger, options)
         judged = []
         for check in checks_of(series):
             step(f"checking {check.name}")
@@ -53,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
             for record, entry in zip(records, ledger.entries, strict=True):
                 verdict, memory = check.examine(entry, memory)
                 judged.append(Judged(record.release, verdict))
-        findings = attacked(attacks, ledger.history(), ledger.knowledge(), named=options.attack is not None, step=step)
+        findings = attacked(attacks, ledger.history(), knowledge, named=options.attack is not None, step=step)
     tell(series.title, judged, findings, quiet=options.quiet)
     write_json(options.json, judged, findings)
     broken = sorted({one.verdict.check for one in judged if one.verdict.required and not one.verdict.holds})

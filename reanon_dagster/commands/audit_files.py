@@ -2,12 +2,14 @@
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from reanon_core.model.errors import InvalidParameter, InvalidSnapshot, Problem, counted, require
 from reanon_core.model.finding import Findings
 from reanon_core.protocols import Attack
 from reanon_dagster.commands.audit import attacked, tell, write_json
+from reanon_dagster.commands.knowing import given_compromised
 from reanon_dagster.commands.speaking import progress, say, warn
 from reanon_dagster.series.columns import kept
 from reanon_dagster.series.loading import load_schema
@@ -26,6 +28,8 @@ def run(options: argparse.Namespace, attacks: Sequence[Attack]) -> int:
     require(problems, InvalidSnapshot)
     if history is None or knowledge is None:
         raise AssertionError("files without problems give a history and knowledge")
+    if options.compromised is not None:
+        knowledge = replace(knowledge, compromised=given_compromised(options.compromised, history.schema, id_column))
     for file, published in zip(files, history.releases, strict=True):
         rows, columns = counted(published.release.size, "row", "rows"), published.release.columns
         without = [name for name in history.schema.columns if columns is not None and name not in columns]

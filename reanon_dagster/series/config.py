@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator
 
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.schema import Kind, Missing
+from reanon_dagster.series.adversary import Adversary
 from reanon_dagster.series.calendar import Calendar, CronCalendar, NamedCalendar, RegularCalendar
 from reanon_dagster.series.scalars import Parameters, Part, Text, Texts, Told, as_list, keyed_by
 
@@ -274,6 +275,9 @@ class SeriesConfig(Part):
         default=None,
         description="Refuse a snapshot whose number of people differs from that of the release before by more than "
         "this share, such as 0.3. Default: nothing is refused, and more than 0.5 is shown as a warning in Dagster.",
+    )
+    adversary: Adversary = Field(
+        default=Adversary(), description="What an adversary is assumed to know, for `reanon audit`."
     )
     publish: Publish = Field(default=Publish(), description="Where the public files go.")
     engine: Annotated[Literal["embedded"], BeforeValidator(_embedded)] = Field(

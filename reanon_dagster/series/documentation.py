@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from reanon_dagster.series.adversary import Adversary
 from reanon_dagster.series.config import (
     Column,
     CronReleases,
@@ -44,6 +45,7 @@ _SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("sensitive", SensitiveColumn),
     ("technique", Technique),
     ("checks: each check", MoreCheck),
+    ("adversary", Adversary),
     ("publish", Publish),
     ("private", Private),
 )

@@ -142,7 +142,7 @@ def reserves(given: argparse.Namespace) -> dict[str, dict[str, Run]]:
         panel_of(row[1], {n: run["vem"] for n, run in here.items()}, f"{churn}: VEM, bits (withheld people count 0)")
         panel_of(row[2], {n: run["gcp"] for n, run in here.items()}, f"{churn}: GCP, mean length of an interval")
         row[0].set_ylim(0, 103)
-    panels[0][1].legend(frameon=False, fontsize=8, loc="lower left", ncols=2)
+    figure.legend(*panels[0][0].get_legend_handles_labels(), frameon=False, loc="outside lower center", ncols=6)
     title = f"{given.rows:,} rows, k = ell = {K}, pool: alive; the share that leaves at each release comes anew"
     saved(figure, title, given, "bpg-reserve")
     return runs
@@ -164,7 +164,7 @@ def dirt(given: argparse.Namespace) -> dict[str, dict[str, Run]]:
     for row, (name, by_share) in zip(panels, runs.items(), strict=True):
         panel_of(row[0], {n: run["dirty"] for n, run in by_share.items()}, f"{name}: dirty")
         panel_of(row[1], {n: run["withheld"] for n, run in by_share.items()}, f"{name}: withheld")
-    panels[0][0].legend(frameon=False, fontsize=8)
+    figure.legend(*panels[0][0].get_legend_handles_labels(), frameon=False, loc="outside lower center", ncols=5)
     title = f"{given.rows:,} rows, k = ell = {K}, variant: middle, reserve 1 above and 5 below; rows a release"
     saved(figure, title, given, "bpg-dirty")
     return runs

@@ -4,7 +4,7 @@ import ast
 import dataclasses
 import inspect
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from enum import Enum
 from itertools import pairwise
@@ -154,6 +154,8 @@ def _type(annotation: Any) -> str:
         return " or ".join(dict.fromkeys(_type(part) for part in inner if part is not NoneType))
     if origin is tuple:
         return f"list of {_type(inner[0])}" if inner[-1] is Ellipsis else f"list of {len(inner)}"
+    if origin is Callable:
+        return "module:function"
     if origin is None and issubclass(annotation, Enum):
         return " or ".join(str(member.value) for member in annotation)
     return _WORDS.get(annotation, "keys with values")

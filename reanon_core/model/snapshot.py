@@ -59,6 +59,13 @@ class Snapshot:
         """The rows that are asked for, alone: what a release would ideally show."""
         return self if self.asked is None else self.rows(np.flatnonzero(self.asked), asked=None)
 
+    def in_table(self) -> "Snapshot":
+        """The rows of the table, without those that a technique has added."""
+        if self.origin is None:
+            return self
+        here = np.flatnonzero(self.origin == TABLE)
+        return self.rows(here, asked=self.wanted[here])
+
     def rows(self, which: Int64, *, asked: Bool | None) -> "Snapshot":
         """Some of the rows, in ascending order."""
         origin = None if self.origin is None else self.origin[which]

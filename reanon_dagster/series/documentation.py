@@ -60,7 +60,7 @@ _HEAD = (
     "`python -m reanon_dagster.series.documentation`. Unknown keys are errors. Relative paths begin at the file's "
     "folder. Values are read as they are written: `no`, `007` and `2024-03-01` stay text until a key asks for more."
 )
-_WORDS = {str: "text", int: "whole number", Decimal: "number", float: "number"}
+_WORDS = {Callable: "module:function", str: "text", int: "whole number", Decimal: "number", float: "number"}
 
 
 def markdown() -> str:
@@ -154,11 +154,9 @@ def _type(annotation: Any) -> str:
         return " or ".join(dict.fromkeys(_type(part) for part in inner if part is not NoneType))
     if origin is tuple:
         return f"list of {_type(inner[0])}" if inner[-1] is Ellipsis else f"list of {len(inner)}"
-    if origin is Callable:
-        return "module:function"
     if origin is None and issubclass(annotation, Enum):
         return " or ".join(str(member.value) for member in annotation)
-    return _WORDS.get(annotation, "keys with values")
+    return _WORDS.get(origin or annotation, "keys with values")
 
 
 if __name__ == "__main__":

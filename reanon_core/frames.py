@@ -14,8 +14,17 @@ from reanon_core.model.snapshot import Snapshot
 MISSING_WORDS = np.array(["none", "some", "all"], dtype=object)
 
 
-def snapshot_from_frame(frame: pd.DataFrame, schema: Schema, *, id_column: str, key: bytes = bytes(16)) -> Snapshot:
+def snapshot_from_frame(
+    frame: pd.DataFrame,
+    schema: Schema,
+    *,
+    id_column: str,
+    key: bytes = bytes(16),
+    asked: "pd.Series[bool] | None" = None,
+) -> Snapshot:
     """A coded snapshot. People get keyed pseudonyms, so that one key serves one series.
+
+    `asked` says for each row of the frame whether the release asks for it; everybody if it is left out.
 
     Raises: InvalidSnapshot with every problem at once.
     """
@@ -38,7 +47,11 @@ def snapshot_from_frame(frame: pd.DataFrame, schema: Schema, *, id_column: str, 
         problems.append(Problem(f"column {id_column}", "hold every id once", f"{int(ids.duplicated().sum())} repeat"))
     require(problems, InvalidSnapshot)
     return Snapshot.sort(
-        schema.with_sensitive_values(grown.values), pseudonyms(ids.tolist(), key), np.stack(codes), sensitive.codes
+        schema.with_sensitive_values(grown.values),
+        pseudonyms(ids.tolist(), key),
+        np.stack(codes),
+        sensitive.codes,
+        None if asked is None else asked.to_numpy(dtype=np.bool_),
     )
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from reanon_core.model.errors import Refused
 from reanon_core.model.ledger import Entry
 from reanon_core.model.release import Auxiliary, Release
 from reanon_core.model.snapshot import Snapshot
@@ -27,5 +28,10 @@ class Publication(Generic[S]):
     """The rows that the release speaks of, where they are not the snapshot's alone."""
 
     def entry(self, snapshot: Snapshot) -> Entry:
-        """The release with the truth behind it."""
+        """The release with the truth behind it: the snapshot, and the rows that were drawn beside it.
+
+        Raises: Refused if the publisher drew on another table than the snapshot. The judge reads the truth from here.
+        """
+        if self.drawn is not None and not self.drawn.in_table().same_rows(snapshot):
+            raise Refused("the release speaks of another table than its snapshot; this is an error of the technique")
         return Entry(self.drawn or snapshot, self.release, self.auxiliary, self.trace)

@@ -73,8 +73,14 @@ class Snapshot:
             self.schema, self.persons[which], self.qi[:, which], self.sensitive[which], asked=asked, origin=origin
         )
 
+    def same_rows(self, other: "Snapshot") -> bool:
+        """Whether both hold the same people, with the same values, and ask for the same."""
+        mine, theirs = ((one.persons, one.qi, one.sensitive, one.wanted) for one in (self, other))
+        return all(np.array_equal(a, b) for a, b in zip(mine, theirs, strict=True))
+
     @staticmethod
-    def sort(schema: Schema, persons: Int64, qi: Int32, sensitive: Int32) -> "Snapshot":
+    def sort(schema: Schema, persons: Int64, qi: Int32, sensitive: Int32, asked: Bool | None = None) -> "Snapshot":
         """A snapshot from rows in any order."""
         order = np.argsort(persons)
-        return Snapshot(schema, persons[order], qi[:, order], sensitive[order])
+        wanted = None if asked is None else asked[order]
+        return Snapshot(schema, persons[order], qi[:, order], sensitive[order], asked=wanted)

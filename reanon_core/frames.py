@@ -21,10 +21,12 @@ def snapshot_from_frame(
     id_column: str,
     key: bytes = bytes(16),
     columns: tuple[str, ...] | None = None,
+    asked: "pd.Series[bool] | None" = None,
 ) -> Snapshot:
     """A coded snapshot. People get keyed pseudonyms, so that one key serves one series.
 
-    `columns` are those that the release is to show, if not all.
+    `columns` are those that the release is to show, if not all. `asked` says for each row of the frame whether the
+    release asks for it; everybody if it is left out.
 
     Raises: InvalidSnapshot with every problem at once.
     """
@@ -54,8 +56,15 @@ def snapshot_from_frame(
     known = schema.with_sensitive_values(grown.values).with_other_values(tuple(more for _, more in others))
     persons = pseudonyms(ids.tolist(), key)
     order = np.argsort(persons)
-    other = np.array([kept for kept, _ in others], dtype=np.int32).reshape(len(others), len(order))
-    return Snapshot(known, persons[order], np.stack(codes)[:, order], sensitive.codes[order], other[:, order], columns)
+    return Snapshot(
+        known,
+        persons[order],
+        np.stack(codes)[:, order],
+        sensitive.codes[order],
+        np.array([kept for kept, _ in others], dtype=np.int32).reshape(len(others), len(order))[:, order],
+        columns,
+        asked=None if asked is None else asked.to_numpy(dtype=np.bool_)[order],
+    )
 
 
 def pseudonyms(ids: list[str], key: bytes) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -24,12 +24,12 @@ def publish(publisher: Publisher[S, P], snapshot: Snapshot, state: S, rng: np.ra
     table = snapshot if plan.drawn is None else plan.drawn
     release, auxiliary, trace = emit(table, plan, rng)
     return Publication(
-        snapshot=table,
         release=release,
         auxiliary=auxiliary,
         trace=trace,
         state=publisher.advance(state, snapshot, plan),
         withheld=dict(plan.withheld),
         notes=plan.notes,
+        drawn=plan.drawn,
         witness=None if plan.witness is None else Witness(trace.rows[plan.witness]),
     )

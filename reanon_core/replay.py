@@ -46,8 +46,8 @@ def replay(
 ) -> Ledger:
     """The ledger of a whole series; `progress` is called with the number of releases done."""
     entries = []
-    for _, publication in publications(publisher, snapshots, rng, memory=memory):
-        entries.append(publication.entry())
+    for snapshot, publication in publications(publisher, snapshots, rng, memory=memory):
+        entries.append(publication.entry(snapshot))
         if progress is not None:
             progress(len(entries))
     return Ledger(tuple(entries))

@@ -63,7 +63,7 @@ class Atoms:
         past = np.asarray(memory["columns"], np.int32)
         columns = np.full((len(past), len(persons)), UNPUBLISHED, dtype=np.int32)
         columns[:, before >= 0] = past[:, before[before >= 0]]
-        made_up = _made_up(entry, columns[:, now >= 0], before[now >= 0] >= 0)
+        made_up = _made_up(entry, columns, before, now)
         columns = _with_column(columns, value, atom, atoms)
 
         sizes = np.bincount(atom, minlength=atoms)
@@ -95,18 +95,16 @@ class Atoms:
         )
 
 
-def _made_up(entry: Entry, past: Int32, known: Bool) -> int:
-    """How many people are published though they are not in the table, and not as an earlier release showed them.
-
-    `past` [columns, traced] holds what was published of each traced person, `known` whether anything was.
-    """
+def _made_up(entry: Entry, columns: Int32, before: Int64, now: Int64) -> int:
+    """How many people are published though they are not in the table, and not as an earlier release showed them."""
     snapshot = entry.snapshot
     if snapshot.origin is None:
         return 0
+    past, known = columns[:, now >= 0], before[now >= 0] >= 0  # of each traced person
     place = snapshot.persons.searchsorted(entry.trace.persons).clip(max=max(0, snapshot.size - 1))
     remembered = snapshot.origin[place] == REMEMBERED
-    before = known & (past == _published_values(entry)).any(axis=0)
-    return int(np.count_nonzero(remembered & ~before))
+    shown_before = known & (past == _published_values(entry)).any(axis=0)
+    return int(np.count_nonzero(remembered & ~shown_before))
 
 
 def _published_values(entry: Entry) -> Int32:

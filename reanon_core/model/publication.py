@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from reanon_core.model.errors import Refused
 from reanon_core.model.ledger import Entry
 from reanon_core.model.release import Auxiliary, Release
 from reanon_core.model.snapshot import Snapshot
@@ -15,8 +16,6 @@ S = TypeVar("S")
 class Publication(Generic[S]):
     """A candidate: its public part, its trace, and the state that would follow."""
 
-    snapshot: Snapshot
-    """The table that is published: the one given, and perhaps people who left it and may not leave the release yet."""
     release: Release
     auxiliary: Auxiliary
     trace: Trace
@@ -27,6 +26,14 @@ class Publication(Generic[S]):
     """What the steward must read about this release; no datum of a person."""
     witness: Witness | None = None
 
-    def entry(self) -> Entry:
-        """The release with the truth behind it, for the judges."""
-        return Entry(self.snapshot, self.release, self.auxiliary, self.trace, self.witness)
+    drawn: Snapshot | None = None
+    """The rows that the release speaks of, where they are not the snapshot's alone."""
+
+    def entry(self, snapshot: Snapshot) -> Entry:
+        """The release with the truth behind it: the snapshot, and the rows that were drawn beside it.
+
+        Raises: Refused if the publisher drew on another table than the snapshot. The judge reads the truth from here.
+        """
+        if self.drawn is not None and not self.drawn.in_table().same_rows(snapshot):
+            raise Refused("the release speaks of another table than its snapshot; this is an error of the technique")
+        return Entry(self.drawn or snapshot, self.release, self.auxiliary, self.trace, self.witness)

@@ -79,6 +79,13 @@ class Snapshot:
         """The rows that are asked for, alone: what a release would ideally show."""
         return self if self.asked is None else self.rows(np.flatnonzero(self.asked), asked=None)
 
+    def in_table(self) -> "Snapshot":
+        """The rows of the table, without those that a technique has added."""
+        if self.origin is None:
+            return self
+        here = np.flatnonzero(self.origin == TABLE)
+        return self.rows(here, asked=self.wanted[here])
+
     def rows(self, which: Int64, *, asked: Bool | None) -> "Snapshot":
         """Some of the rows, in ascending order."""
         return replace(
@@ -90,6 +97,11 @@ class Snapshot:
             asked=asked,
             origin=None if self.origin is None else self.origin[which],
         )
+
+    def same_rows(self, other: "Snapshot") -> bool:
+        """Whether both hold the same people, with the same values, and ask for the same."""
+        mine, theirs = ((one.persons, one.qi, one.sensitive, one.other, one.wanted) for one in (self, other))
+        return all(np.array_equal(a, b) for a, b in zip(mine, theirs, strict=True))
 
     @staticmethod
     def sort(schema: Schema, persons: Int64, qi: Int32, sensitive: Int32) -> "Snapshot":

@@ -18,11 +18,16 @@ DRIFT = 50
 
 
 def snapshot_results(
-    series: Series, release: str, snapshot: Snapshot | InvalidSnapshot, previous_people: int | None
+    series: Series,
+    release: str,
+    snapshot: Snapshot | InvalidSnapshot,
+    previous_people: int | None,
+    people: int | None = None,
 ) -> Suite:
     """How a snapshot fared; of one that was refused, the rules that it broke.
 
-    `previous_people` is the size of the snapshot before; None for the first.
+    `previous_people` is the size of the snapshot before, None for the first; `people` that of this one, where the
+    release does not ask for everybody.
     """
     if isinstance(snapshot, InvalidSnapshot):
         return Suite(SNAPSHOT, release, tuple(_broken(snapshot)))
@@ -31,7 +36,7 @@ def snapshot_results(
         results += () if absent else _column_results(column, codes)
     results += _sensitive_results(snapshot.schema.sensitive, snapshot.sensitive)
     if previous_people is not None:
-        results.append(_drift(snapshot.size, previous_people))
+        results.append(_drift(snapshot.size if people is None else people, previous_people))
     return Suite(SNAPSHOT, release, tuple(results))
 
 

@@ -22,7 +22,7 @@ def candidate_suites(series: "Series", candidate: Candidate) -> list[Suite]:
     """The suites of a candidate: its snapshot's rules, and the technique's."""
     before = people_before(series, candidate.release)
     return [
-        snapshot_results(series, candidate.release, candidate.entry.snapshot, before),
+        snapshot_results(series, candidate.release, candidate.entry.snapshot.in_table(), before, candidate.people),
         release_results(candidate.release, candidate.entry, checks_of(series), candidate.verdicts),
     ]
 

@@ -57,7 +57,7 @@ def prepare(
     publisher = series.publisher
     state = publisher.initial_state() if standing.state is None else publisher.restored(standing.state)
     publication = publish(publisher, read.snapshot, state, generator(seed))
-    entry = publication.entry()
+    entry = publication.entry(read.snapshot)
     progress("checking")
     verdicts, memories = judge(checks_of(series), entry, standing.memories)
     return Candidate(

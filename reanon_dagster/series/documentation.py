@@ -4,7 +4,7 @@ import ast
 import dataclasses
 import inspect
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from enum import Enum
 from itertools import pairwise
@@ -62,7 +62,7 @@ _HEAD = (
     "`python -m reanon_dagster.series.documentation`. Unknown keys are errors. Relative paths begin at the file's "
     "folder. Values are read as they are written: `no`, `007` and `2024-03-01` stay text until a key asks for more."
 )
-_WORDS = {str: "text", int: "whole number", Decimal: "number", float: "number"}
+_WORDS = {Callable: "module:function", str: "text", int: "whole number", Decimal: "number", float: "number"}
 
 
 def markdown() -> str:
@@ -159,7 +159,7 @@ def _type(annotation: Any) -> str:
         return f"list of {_type(inner[0])}" if inner[-1] is Ellipsis else f"list of {len(inner)}"
     if origin is None and issubclass(annotation, Enum):
         return " or ".join(str(member.value) for member in annotation)
-    return _WORDS.get(annotation, "keys with values")
+    return _WORDS.get(origin or annotation, "keys with values")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from reanon_dagster.series.columns import kept, label, quasi_identifier
 from reanon_dagster.series.config import Column, ColumnOrNothing, FileSource, SensitiveColumn, SeriesConfig
 from reanon_dagster.series.declared import Series, built
 from reanon_dagster.series.scalars import Part, Text, Texts, as_list, keyed_by
-from reanon_dagster.series.selections import parsed
+from reanon_dagster.series.selections import Selection, parsed
 from reanon_dagster.series.sentences import problems_of
 from reanon_dagster.series.yaml_text import read_yaml
 
@@ -59,7 +59,8 @@ def load_series(path: Path, *, lazily: bool = False) -> Series:
     problems += _shown_problems(parts, schema)
     if not lazily:
         _build_technique(parts, schema, problems)
-        kept(problems, parsed, parts["releases"].select if parts.get("releases") else {})
+        selections = kept(problems, parsed, parts["releases"].select if parts.get("releases") else {})
+        problems += _telling_selections(selections or {}, parts.get("sensitive"))
     require(problems, InvalidSchema)
     if config is None or schema is None:
         raise AssertionError("a series without problems has all its parts")
@@ -180,6 +181,14 @@ def _published_problems(columns: list[QuasiIdentifier], parts: Mapping[str, Any]
     lowered = [name.lower() for name in names]  # DuckDB does not tell upper from lower case
     for name in sorted({name for name in lowered if lowered.count(name) > 1}):
         yield Problem(f"published column {name}", "come from one column only", help="rename a column of the source")
+
+
+def _telling_selections(selections: Mapping[str, Selection], sensitive: SensitiveColumn | None) -> Iterator[Problem]:
+    """Predicates over what is protected: who is in the release and who is not would tell it."""
+    for selection in selections.values():
+        if sensitive is not None and sensitive.column.lower() in {name.lower() for name in selection.columns}:
+            rule = f"not speak of the sensitive column {sensitive.column}: to be in the release, or not, would tell it"
+            yield Problem(selection.key, rule, selection.text)
 
 
 def _folder_problems(parts: Mapping[str, Any], folder: Path) -> Iterator[Problem]:

@@ -15,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "benchmarks")]
 
+import bpg  # noqa: E402
 import m_invariance as benchmarks  # noqa: E402
 import mondrian  # noqa: E402
 
@@ -44,6 +45,10 @@ def lines(folder: Path) -> Iterator[Line]:
     ratio = mondrian.against_anchor(data.table, folder, ANCHORS if ANCHORS.is_dir() else None)
     if ratio is not None:
         yield Line("mondrian: partition / C++ anchor, CPU, 200k rows, k=l=10", ratio, 2)
+    share, ratio = bpg.in_memory()
+    yield Line("bpg: a release of the r=40k series / one Mondrian run, CPU, 200k rows, k=l=10", ratio, 12)
+    yield Line("bpg: its step / a release as reanon publish makes it, CPU, 200k rows", bpg.end_to_end(), 0.4)
+    yield Line("bpg: its step / publish() in memory, CPU, 200k rows, r=40k", share, 0.4)
     growth, memory = benchmarks.growth_and_memory(data)
     yield Line("m-invariance: publish 2M rows / 200k rows, CPU", growth, 13)
     yield Line("m-invariance: peak memory over the input at 2M rows, bytes a row", memory, 120)

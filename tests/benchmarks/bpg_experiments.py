@@ -65,15 +65,25 @@ def asking_for_half(tables: Iterable[Snapshot], seed: int) -> Iterator[Snapshot]
         yield replace(snapshot, asked=rng.random(snapshot.size) < 0.5) if number else snapshot
 
 
+def asking_for_ages(tables: Iterable[Snapshot], seed: int) -> Iterator[Snapshot]:
+    """The first release asks for everybody, each later one for a range of ages that holds about half of the people."""
+    rng = np.random.default_rng(seed)
+    for number, snapshot in enumerate(tables):
+        age = snapshot.qi[0]
+        begin = rng.uniform(0, 0.5)
+        low, high = np.quantile(age, [begin, begin + 0.5])
+        yield replace(snapshot, asked=(age >= low) & (age <= high)) if number else snapshot
+
+
 def measured(publisher: Any, tables: Iterable[Snapshot], seed: int, *, judged: bool = True) -> Run:
     """The numbers of each release, and how many atoms of the history break the principle after it."""
     names = ("published", "withheld", "dirty", "counterfeits", "rows", "seconds", "violations", *METRICS)
     taken: Run = {name: [] for name in names}
     check = Atoms(k=K, ell=K)
     memory, rng, begun = check.initial_memory(), np.random.default_rng(seed), time.process_time()
-    for _, publication in publications(publisher, tables, np.random.default_rng(seed)):
+    for snapshot, publication in publications(publisher, tables, np.random.default_rng(seed)):
         taken["seconds"].append(time.process_time() - begun)
-        entry = publication.entry()
+        entry = publication.entry(snapshot)
         asked = int(np.count_nonzero(entry.snapshot.wanted))
         taken["published"].append(1 - entry.withheld / asked)
         taken["withheld"].append(entry.withheld)
@@ -142,30 +152,37 @@ def reserves(given: argparse.Namespace) -> dict[str, dict[str, Run]]:
         panel_of(row[1], {n: run["vem"] for n, run in here.items()}, f"{churn}: VEM, bits (withheld people count 0)")
         panel_of(row[2], {n: run["gcp"] for n, run in here.items()}, f"{churn}: GCP, mean length of an interval")
         row[0].set_ylim(0, 103)
-    panels[0][1].legend(frameon=False, fontsize=8, loc="lower left", ncols=2)
+    figure.legend(*panels[0][0].get_legend_handles_labels(), frameon=False, loc="outside lower center", ncols=6)
     title = f"{given.rows:,} rows, k = ell = {K}, pool: alive; the share that leaves at each release comes anew"
     saved(figure, title, given, "bpg-reserve")
     return runs
 
 
+SCENES = {"a fifth leaves": "stored", "queries for a random half": "alive", "queries for a range of ages": "alive"}
+"""What cuts through neighbourhoods, and the pool that is drawn on then."""
+
+
 def dirt(given: argparse.Namespace) -> dict[str, dict[str, Run]]:
     """Dirty and withheld against max_dirty: where people leave, and where queries cut through neighbourhoods."""
-    runs: dict[str, dict[str, Run]] = {"people leave, pool: stored": {}, "queries for a random half, pool: alive": {}}
+    runs: dict[str, dict[str, Run]] = {scene: {} for scene in SCENES}
     for share in (0.0, 0.1, 0.25, 0.5, 1.0):
-        stored = Bpg(k=K, ell=K, pool="stored", reserve=1, max_dirty=share)
-        alive = Bpg(k=K, ell=K, reserve=5, max_dirty=share)
-        halves = asking_for_half(series(given, 0), given.seed)
-        leave, ask = runs.values()
-        leave[f"max_dirty: {share:g}"] = measured(stored, series(given, 40_000), given.seed)
-        told(f"leave, max_dirty {share}", leave[f"max_dirty: {share:g}"])
-        ask[f"max_dirty: {share:g}"] = measured(alive, halves, given.seed)
-        told(f"halves, max_dirty {share}", ask[f"max_dirty: {share:g}"])
-    figure, panels = plt.subplots(2, 2, figsize=(9.5, 6), layout="constrained")
-    for row, (name, by_share) in zip(panels, runs.items(), strict=True):
-        panel_of(row[0], {n: run["dirty"] for n, run in by_share.items()}, f"{name}: dirty")
-        panel_of(row[1], {n: run["withheld"] for n, run in by_share.items()}, f"{name}: withheld")
-    panels[0][0].legend(frameon=False, fontsize=8)
-    title = f"{given.rows:,} rows, k = ell = {K}, variant: middle, reserve 1 above and 5 below; rows a release"
+        tables = {
+            "a fifth leaves": series(given, 40_000),
+            "queries for a random half": asking_for_half(series(given, 0), given.seed),
+            "queries for a range of ages": asking_for_ages(series(given, 0), given.seed),
+        }
+        for scene, pool in SCENES.items():
+            publisher = Bpg(k=K, ell=K, pool=pool, reserve=1 if pool == "stored" else 5, max_dirty=share)
+            runs[scene][f"max_dirty: {share:g}"] = measured(publisher, tables[scene], given.seed)
+            told(f"{scene}, max_dirty {share}", runs[scene][f"max_dirty: {share:g}"])
+    figure, panels = plt.subplots(len(SCENES), 2, figsize=(9.5, 8.6), layout="constrained")
+    for row, (scene, pool) in zip(panels, SCENES.items(), strict=True):
+        for panel, measure in zip(row, ("dirty", "withheld"), strict=True):
+            lines = {name: run[measure] for name, run in runs[scene].items()}
+            panel_of(panel, lines, f"{scene}, pool: {pool}: {measure}")
+            panel.yaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}k")
+    figure.legend(*panels[0][0].get_legend_handles_labels(), frameon=False, loc="outside lower center", ncols=5)
+    title = f"{given.rows:,} rows, k = ell = {K}, variant: middle; reserve: 1 in the first row, 5 in the others"
     saved(figure, title, given, "bpg-dirty")
     return runs
 

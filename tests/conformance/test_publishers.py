@@ -79,8 +79,8 @@ def test_every_row_is_published_or_withheld_exactly_once(name: str, snapshots: l
 def test_its_own_checks_hold_after_inserts_deletes_and_returns(name: str, snapshots: list[Snapshot]) -> None:
     checks = own_checks(build_publisher(name, WEAKEST[name]))
     memories = [check.initial_memory() for check in checks]
-    for _, publication in run(name, snapshots):
-        entry = publication.entry()
+    for snapshot, publication in run(name, snapshots):
+        entry = publication.entry(snapshot)
         for i, check in enumerate(checks):
             verdict, memories[i] = check.examine(entry, memories[i])
             assert verdict.holds, verdict

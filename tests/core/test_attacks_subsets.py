@@ -131,7 +131,7 @@ def test_an_adversary_who_knows_who_left_sees_through_a_ghost_and_not_through_a_
     def known(seed: int, **options: str) -> dict[int, int]:
         publisher, rng = Bpg(k=2, ell=2, reserve=1, **options), np.random.default_rng(seed)
         one = publish(publisher, first, publisher.initial_state(), rng)
-        return certain([one.entry(), publish(publisher, left, one.state, rng).entry()])
+        return certain([one.entry(first), publish(publisher, left, one.state, rng).entry(left)])
 
     assert {3: 2} in [known(seed, variant="ghost") for seed in range(20)]
     assert all(known(seed, pool="stored") == {} for seed in range(20))

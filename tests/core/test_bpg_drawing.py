@@ -3,14 +3,16 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
-from making.bpg import entries, histories, published, shown, table
+from making.bpg import COLUMNS, entries, histories, published, shown, table
 from oracles.atoms import subsets_breached
 
 from reanon_core.algorithms.bpg.publisher import Bpg
 from reanon_core.checks.atoms import Atoms
 from reanon_core.checks.well_formedness import WellFormedness
-from reanon_core.model.errors import InvalidParameter
+from reanon_core.frames import snapshot_from_frame
+from reanon_core.model.errors import InvalidParameter, Refused
 from reanon_core.model.ledger import Entry
 from reanon_core.model.release import Auxiliary, Release
 from reanon_core.model.snapshot import INVENTED, REMEMBERED, Snapshot
@@ -102,9 +104,13 @@ def test_a_ghost_stands_in_for_somebody_who_left_and_counts_as_a_counterfeit() -
     assert (entry.dirty, entry.auxiliary.total, entry.release.size) == (0, 1, 3)
     assert entry.release.boxes.high[0].tolist() == [0]  # it has no place of its own
     assert entry.presence().persons.tolist() == [1, 2]
+    assert found[1][1].notes == (
+        "1 row is invented (ghost): whoever knows who left the table may see through that (docs/guarantees.md)",
+    )
     again = published(Bpg(k=2, ell=2, reserve=1, pool="stored"), [first, left, left])  # the ghost left no mark on 3
     mixed = publish(Bpg(k=2, ell=2, reserve=1, pool="stored"), left, found[1][1].state, np.random.default_rng(0))
-    assert mixed.snapshot.sensitive.tolist() == entries(again)[2].snapshot.sensitive.tolist() == [0, 1, 2]
+    assert mixed.drawn is not None
+    assert mixed.drawn.sensitive.tolist() == entries(again)[2].snapshot.sensitive.tolist() == [0, 1, 2]
 
 
 def test_too_few_newcomers_are_joined_by_invented_ones_with_other_values() -> None:
@@ -147,6 +153,23 @@ def test_a_remembered_row_with_a_value_never_published_is_seen() -> None:
     assert verdict.violations == verdict.observed["people not in the table with a value never published of them"] == 1
 
 
+def test_a_frame_can_be_asked_for_in_part() -> None:
+    frame = pd.DataFrame({"id": list("abcd"), "a": [1, 2, 3, 4], "b": [0, 0, 0, 0], "s": list("uvwx")})
+    snapshot = snapshot_from_frame(frame, COLUMNS, id_column="id", asked=frame["a"] > 2)
+    assert sorted(snapshot.answer().qi[0].tolist()) == [3, 4]
+    assert snapshot_from_frame(frame, COLUMNS, id_column="id").answer().size == 4
+
+
+def test_a_technique_that_draws_on_another_table_is_refused() -> None:
+    ((snapshot, publication),) = published(Bpg(k=2, ell=2), [FOUR])
+    assert publication.entry(snapshot).snapshot.size == 4
+    forged = replace(snapshot, sensitive=snapshot.sensitive[::-1])
+    with pytest.raises(Refused, match="another table than its snapshot"):
+        replace(publication, drawn=forged).entry(snapshot)
+    with pytest.raises(Refused, match="another table"):
+        replace(publication, drawn=asking(snapshot, {1})).entry(snapshot)
+
+
 @pytest.mark.parametrize("pool", ["alive", "stored"])
 def test_an_odd_partitioner_is_made_safe(pool: str) -> None:
     def by_parity(snapshot: Snapshot, rng: np.random.Generator) -> list[int]:
@@ -162,7 +185,7 @@ def test_an_odd_partitioner_is_made_safe(pool: str) -> None:
             left_out = int((snapshot.wanted & (snapshot.qi.sum(axis=0) == 0)).sum())
             said = sum(count for reason, count in publication.withheld.items() if reason.startswith("left out"))
             assert said <= left_out
-            assert publication.entry().withheld == sum(publication.withheld.values())
+            assert publication.entry(snapshot).withheld == sum(publication.withheld.values())
 
 
 @pytest.mark.parametrize(

@@ -3,36 +3,16 @@
 from pathlib import Path
 
 import pytest
+from making.series import HOSPITAL, writer
 
 from reanon_core.catalog import CHECKS, PUBLISHERS
 from reanon_core.model.errors import InvalidSchema
 from reanon_dagster.series.loading import load_series
 
-BASE = """\
-series: hospital
-source: {path: "releases/{release}.csv", id: name}
-releases: {cadence: quarterly, first: 2024-Q1}
-quasi_identifiers:
-  age: {kind: numeric, min_width: 2}
-sensitive: disease
-technique: {name: m-invariance, m: 2}
-"""
-EDUCATION = "primary,school,any\nsecondary,school,any\nbachelor,higher,any\n"
-
 
 @pytest.fixture
 def write(tmp_path):
-    (tmp_path / "education.csv").write_text(EDUCATION)
-
-    def written(text: str = BASE, *replacements: tuple[str, str], more: str = "") -> Path:
-        for old, new in replacements:
-            assert old in text
-            text = text.replace(old, new)
-        path = tmp_path / "series.yaml"
-        path.write_text(text + more)
-        return path
-
-    return written
+    return writer(tmp_path)
 
 
 def sentences(path: Path, *, lazily: bool = True) -> list[str]:
@@ -158,7 +138,7 @@ checks: [wishful-thinking]
     ],
 )
 def test_a_wrong_value_is_one_plain_sentence(write, key, value, said):
-    kept = [line for line in BASE.splitlines(keepends=True) if not line.startswith((f"{key}:", "  "))]
+    kept = [line for line in HOSPITAL.splitlines(keepends=True) if not line.startswith((f"{key}:", "  "))]
     if key != "quasi_identifiers":
         kept = [AGE + "\n" if line.startswith("quasi") else line for line in kept]
         kept = [f"quasi_identifiers:\n{line}" if line.startswith("  age") else line for line in kept]
@@ -192,7 +172,7 @@ def test_a_wrong_value_is_one_plain_sentence(write, key, value, said):
     ],
 )
 def test_a_wrong_setting_of_a_column_is_one_plain_sentence(write, settings, said):
-    found = sentences(write(BASE, with_age(settings)))
+    found = sentences(write(HOSPITAL, with_age(settings)))
     assert any(sentence.startswith(said) for sentence in found), found
 
 
@@ -209,7 +189,7 @@ def test_a_wrong_setting_of_a_column_is_one_plain_sentence(write, settings, said
     ],
 )
 def test_a_wrong_taxonomy_is_one_plain_sentence(write, content, said):
-    path = write(BASE, (AGE, "  education: {kind: categorical, taxonomy: t.csv}"))
+    path = write(HOSPITAL, (AGE, "  education: {kind: categorical, taxonomy: t.csv}"))
     (path.parent / "t.csv").write_bytes(content)
     assert any(sentence.startswith(said) for sentence in sentences(path))
 
@@ -244,7 +224,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
     ],
 )
 def test_a_wrong_technique_is_reported_unless_loading_is_lazy(write, technique, said):
-    path = write(BASE, ("{name: m-invariance, m: 2}", technique))
+    path = write(HOSPITAL, ("{name: m-invariance, m: 2}", technique))
     assert any(sentence.startswith(said) for sentence in sentences(path, lazily=False))
     load_series(path, lazily=True)
 

@@ -4,39 +4,18 @@ import subprocess
 import sys
 from datetime import date
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
+from making.series import EDUCATION, HOSPITAL, writer
 
 from reanon_core.model.schema import Kind, Missing
 from reanon_dagster.series.config import SeriesConfig
 from reanon_dagster.series.loading import load_series
 
-BASE = """\
-series: hospital
-source: {path: "releases/{release}.csv", id: name}
-releases: {cadence: quarterly, first: 2024-Q1}
-quasi_identifiers:
-  age: {kind: numeric, min_width: 2}
-sensitive: disease
-technique: {name: m-invariance, m: 2}
-"""
-EDUCATION = "primary,school,any\nsecondary,school,any\nbachelor,higher,any\n"
-
 
 @pytest.fixture
 def write(tmp_path):
-    (tmp_path / "education.csv").write_text(EDUCATION)
-
-    def written(text: str = BASE, *replacements: tuple[str, str], more: str = "") -> Path:
-        for old, new in replacements:
-            assert old in text
-            text = text.replace(old, new)
-        path = tmp_path / "series.yaml"
-        path.write_text(text + more)
-        return path
-
-    return written
+    return writer(tmp_path)
 
 
 AGE = "  age: {kind: numeric, min_width: 2}"
@@ -113,12 +92,12 @@ private: {to: ../secret}
     ],
 )
 def test_first_releases_are_read_as_they_are_written(write, releases, first):
-    series = load_series(write(BASE, ("{cadence: quarterly, first: 2024-Q1}", releases)), lazily=True)
+    series = load_series(write(HOSPITAL, ("{cadence: quarterly, first: 2024-Q1}", releases)), lazily=True)
     assert series.calendar.first == first
 
 
 def test_names_that_yaml_would_take_for_numbers_stay_what_they_are(write):
-    path = write(BASE, ("{cadence: quarterly, first: 2024-Q1}", "{names: [007, 2022.10, 1e3]}"))
+    path = write(HOSPITAL, ("{cadence: quarterly, first: 2024-Q1}", "{names: [007, 2022.10, 1e3]}"))
     assert load_series(path, lazily=True).calendar.due(date.min) == ["007", "2022.10", "1e3"]
 
 
@@ -149,7 +128,7 @@ def test_a_config_may_be_built_in_python_from_numbers_and_dates():
     ],
 )
 def test_a_taxonomy_may_use_either_separator_blank_lines_quotes_and_a_byte_order_mark(write, content):
-    path = write(BASE, (AGE, "  education: {kind: categorical, taxonomy: t.csv}"))
+    path = write(HOSPITAL, (AGE, "  education: {kind: categorical, taxonomy: t.csv}"))
     (path.parent / "t.csv").write_text(content, encoding="utf-8", newline="")
     taxonomy = load_series(path, lazily=True).schema.quasi_identifiers[0].taxonomy
     assert taxonomy is not None
@@ -160,7 +139,7 @@ def test_the_fingerprint_names_what_changed_key_by_key(write):
     frozen = load_series(write()).fingerprint()
     other = load_series(
         write(
-            BASE,
+            HOSPITAL,
             ("m: 2}", "m: 3}"),
             ("min_width: 2}", "min_width: 4}"),
             ("id: name", "id: patient"),
@@ -177,19 +156,19 @@ def test_the_fingerprint_names_what_changed_key_by_key(write):
 def test_writing_a_default_down_changes_nothing(write):
     frozen = load_series(write()).fingerprint()
     more = [("m: 2}", "m: 2, not_eligible: refuse}"), ("kind: numeric, ", "kind: numeric, granularity: 1.0, ")]
-    assert load_series(write(BASE, *more)).changes(frozen) == {}
+    assert load_series(write(HOSPITAL, *more)).changes(frozen) == {}
 
 
 def test_names_may_be_added_at_the_end_but_not_before(write):
     regular = "{cadence: quarterly, first: 2024-Q1}"
-    frozen = load_series(write(BASE, (regular, "{names: [a, b]}"))).fingerprint()
-    assert load_series(write(BASE, (regular, "{names: [a, b, c]}"))).changes(frozen) == {}
-    assert "releases.names" in load_series(write(BASE, (regular, "{names: [z, a, b]}"))).changes(frozen)
-    assert "releases.names" in load_series(write(BASE, (regular, "{names: [a]}"))).changes(frozen)
+    frozen = load_series(write(HOSPITAL, (regular, "{names: [a, b]}"))).fingerprint()
+    assert load_series(write(HOSPITAL, (regular, "{names: [a, b, c]}"))).changes(frozen) == {}
+    assert "releases.names" in load_series(write(HOSPITAL, (regular, "{names: [z, a, b]}"))).changes(frozen)
+    assert "releases.names" in load_series(write(HOSPITAL, (regular, "{names: [a]}"))).changes(frozen)
 
 
 def test_another_taxonomy_is_a_change(write):
-    path = write(BASE, (AGE, "  education: {kind: categorical, taxonomy: education.csv}"))
+    path = write(HOSPITAL, (AGE, "  education: {kind: categorical, taxonomy: education.csv}"))
     frozen = load_series(path).fingerprint()
     (path.parent / "education.csv").write_text(EDUCATION + "master,higher,any\n")
     changes = load_series(path).changes(frozen)

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from making.series import declared
 
 from reanon_core.model.arrays import MISSING
 from reanon_core.model.errors import InvalidParameter, InvalidSnapshot
-from reanon_dagster.series.loading import load_series
 from reanon_dagster.sources import ids
 from reanon_dagster.sources.locating import SnapshotMissing, shown_path, snapshot_exists, source_path
 from reanon_dagster.sources.reading import read_ids, read_snapshot
@@ -33,12 +33,7 @@ Zoë,23,,,,flu
 @pytest.fixture
 def series(tmp_path):
     def loaded(source="{path: '{release}.csv', id: name}", columns=COLUMNS, sensitive="disease"):
-        lines = "\n".join(f"  {name}: {settings}" for name, settings in columns.items())
-        (tmp_path / "series.yaml").write_text(
-            f"series: s\nsource: {source}\nreleases: {{names: [r1, r2]}}\nquasi_identifiers:\n{lines}\n"
-            f"sensitive: {sensitive}\ntechnique: {{name: m-invariance, m: 2}}\n"
-        )
-        return load_series(tmp_path, lazily=True)
+        return declared(tmp_path, source, columns, sensitive)
 
     return loaded
 

@@ -2,15 +2,16 @@
 
 import datetime as dt
 from decimal import Decimal
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from making.series import declared
 
 from reanon_core.model.arrays import MISSING
 from reanon_core.model.errors import InvalidSnapshot
-from reanon_dagster.series.loading import load_series
 from reanon_dagster.sources import ids
 from reanon_dagster.sources.reading import read_snapshot
 
@@ -19,15 +20,7 @@ KEY = bytes(range(16))
 
 @pytest.fixture
 def series(tmp_path):
-    def loaded(source, *, columns, sensitive="disease"):
-        lines = "\n".join(f"  {name}: {settings}" for name, settings in columns.items())
-        (tmp_path / "series.yaml").write_text(
-            f"series: s\nsource: {source}\nreleases: {{names: [r1, r2]}}\nquasi_identifiers:\n{lines}\n"
-            f"sensitive: {sensitive}\ntechnique: {{name: m-invariance, m: 2}}\n"
-        )
-        return load_series(tmp_path, lazily=True)
-
-    return loaded
+    return partial(declared, tmp_path)
 
 
 @pytest.fixture

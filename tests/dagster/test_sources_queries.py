@@ -1,14 +1,15 @@
 """A DuckDB query gives a snapshot, or a sentence that quotes no data."""
 
+from functools import partial
 from pathlib import Path
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
+from making.series import declared
 
 from reanon_core.model.errors import InvalidSnapshot
-from reanon_dagster.series.loading import load_series
 from reanon_dagster.sources import ids
 from reanon_dagster.sources.locating import SnapshotMissing, snapshot_exists
 from reanon_dagster.sources.reading import read_snapshot
@@ -19,15 +20,7 @@ QUERY = "select * from visits where quarter = '{release}';"
 
 @pytest.fixture
 def series(tmp_path):
-    def loaded(source, *, columns, sensitive="disease"):
-        lines = "\n".join(f"  {name}: {settings}" for name, settings in columns.items())
-        (tmp_path / "series.yaml").write_text(
-            f"series: s\nsource: {source}\nreleases: {{names: [r1, r2]}}\nquasi_identifiers:\n{lines}\n"
-            f"sensitive: {sensitive}\ntechnique: {{name: m-invariance, m: 2}}\n"
-        )
-        return load_series(tmp_path, lazily=True)
-
-    return loaded
+    return partial(declared, tmp_path)
 
 
 def person(name: str) -> int:
@@ -87,10 +80,10 @@ def test_a_query_without_rows_has_no_snapshot_yet(database, queried):
 
 
 def test_a_table_or_a_file_that_is_not_there_is_a_missing_snapshot(database, queried):
-    for declared in (queried("from visits_{release}"), queried(file="no.duckdb")):
-        assert not snapshot_exists(declared, "r1")
+    for series in (queried("from visits_{release}"), queried(file="no.duckdb")):
+        assert not snapshot_exists(series, "r1")
         with pytest.raises(SnapshotMissing):
-            read_snapshot(declared, "r1", KEY, ())
+            read_snapshot(series, "r1", KEY, ())
 
 
 def test_a_wrong_query_is_a_plain_sentence_that_quotes_no_data(database, queried):

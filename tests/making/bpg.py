@@ -59,7 +59,7 @@ def published(publisher: Bpg, snapshots: list[Snapshot]) -> list[tuple[Snapshot,
 
 
 def entries(found: list[tuple[Snapshot, Publication[BpgState]]]) -> list[Entry]:
-    return [publication.entry() for snapshot, publication in found]
+    return [publication.entry(snapshot) for snapshot, publication in found]
 
 
 def table(people: list[int], values: list[int], place: list[int] | None = None) -> Snapshot:

@@ -1,9 +1,13 @@
 """Small series on disk for tests."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
+from reanon_dagster.series.declared import Series
+from reanon_dagster.series.loading import load_series
 
 DISEASES = ["asthma", "cold", "diabetes", "flu", "gastritis", "measles"]
 SERIES = """
@@ -57,3 +61,40 @@ def lively(releases: int = 5, size: int = 240, seed: int = 0) -> dict[str, pd.Da
         here = (here - gone) | new if number < releases - 1 else known | new
         known |= new
     return listed
+
+
+HOSPITAL = """\
+series: hospital
+source: {path: "releases/{release}.csv", id: name}
+releases: {cadence: quarterly, first: 2024-Q1}
+quasi_identifiers:
+  age: {kind: numeric, min_width: 2}
+sensitive: disease
+technique: {name: m-invariance, m: 2}
+"""
+EDUCATION = "primary,school,any\nsecondary,school,any\nbachelor,higher,any\n"
+
+
+def writer(folder: Path) -> Callable[..., Path]:
+    """Writes a series file into the folder, beside a taxonomy: HOSPITAL, or another text, with replacements."""
+    (folder / "education.csv").write_text(EDUCATION)
+
+    def written(text: str = HOSPITAL, *replacements: tuple[str, str], more: str = "") -> Path:
+        for old, new in replacements:
+            assert old in text
+            text = text.replace(old, new)
+        path = folder / "series.yaml"
+        path.write_text(text + more)
+        return path
+
+    return written
+
+
+def declared(folder: Path, source: str, columns: Mapping[str, str], sensitive: str = "disease") -> Series:
+    """A series of two named releases with this source and these quasi-identifiers."""
+    lines = "\n".join(f"  {name}: {settings}" for name, settings in columns.items())
+    (folder / "series.yaml").write_text(
+        f"series: s\nsource: {source}\nreleases: {{names: [r1, r2]}}\nquasi_identifiers:\n{lines}\n"
+        f"sensitive: {sensitive}\ntechnique: {{name: m-invariance, m: 2}}\n"
+    )
+    return load_series(folder, lazily=True)

@@ -13,7 +13,7 @@ from reanon_core.algorithms.bpg.remembering import remembered
 from reanon_core.algorithms.bpg.settling import BY_ATOM, BY_CLASS, settle
 from reanon_core.algorithms.bpg.sides import Rows, Rules
 from reanon_core.algorithms.bpg.state import BpgState
-from reanon_core.algorithms.bpg.withholding import attention, refusal, withheld_by_reason
+from reanon_core.algorithms.bpg.withholding import about_ghosts, attention, refusal, withheld_by_reason
 from reanon_core.kernels.siphash import fresh_key, siphash_words
 from reanon_core.kernels.uniform_order import uniform_order
 from reanon_core.model.arrays import Int32, Int64
@@ -179,6 +179,7 @@ class Bpg:
             raise Unpublishable(refusal(withheld, len(reason)))
         notes, met = attention(reason, withheld, state.met, k=self.k, max_dirty=self.max_dirty)
         drawn, piece = published_only(drawn, settled, state, rng)
+        notes += about_ghosts(int(np.count_nonzero(drawn.snapshot.invented)))
         group, groups = _grouped(piece, settled.class_of_piece, by_class=self.groups == "classes")
         return BpgPlan(
             group=group,

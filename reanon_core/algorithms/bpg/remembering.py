@@ -133,8 +133,8 @@ def _columns(
     result = np.empty(total, dtype=np.int32)
     at = 0
     for person, i in enumerate(neighbourhood):
-        for column in kept[tables_start[i] : tables_start[i] + count[i]]:
-            result[at] = _value(person, column, before, current, values, value_starts)
+        for place in range(tables_start[i], tables_start[i] + count[i]):
+            result[at] = _value(person, kept[place], before, current, values, value_starts)
             at += 1
     return count, result
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from reanon_core.algorithms.bpg import correcting
 from reanon_core.model.arrays import Int8
+from reanon_core.model.errors import counted
 
 LOUD = 0.2
 """A release that withholds a greater share than this says so."""
@@ -68,6 +69,14 @@ def attention(
             "group. To raise max_dirty publishes both; whatever cuts through neighbourhoods costs the one or the other"
         )
     return tuple(notes), met | now
+
+
+def about_ghosts(count: int) -> tuple[str, ...]:
+    """What invented rows do not protect against, if there are any."""
+    if not count:
+        return ()
+    rows = counted(count, "row is", "rows are")
+    return (f"{rows} invented (ghost): whoever knows who left the table may see through that (docs/guarantees.md)",)
 
 
 def refusal(withheld: dict[str, int], rows: int) -> str:

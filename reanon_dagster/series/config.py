@@ -11,7 +11,9 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator
 
 from reanon_core.model.errors import InvalidParameter
 from reanon_core.model.schema import Kind, Missing
+from reanon_dagster.series.adversary import Adversary
 from reanon_dagster.series.calendar import Calendar, CronCalendar, NamedCalendar, RegularCalendar
+from reanon_dagster.series.knowledge import KnowledgeConfig
 from reanon_dagster.series.scalars import Parameters, Part, Text, Texts, Told, as_list, keyed_by
 
 PLACEHOLDER = "{release}"
@@ -167,6 +169,10 @@ class SensitiveColumn(Part):
     values: Texts | None = Field(
         default=None, description="Its values, if only these may occur. Default: new values may come with each release."
     )
+    taxonomy: Text | None = Field(
+        default=None,
+        description="Instead of values: a csv file, on each line the value first and the root of the tree last.",
+    )
 
 
 class Technique(Parameters):
@@ -246,6 +252,12 @@ class SeriesConfig(Part):
     compare: dict[str, dict[str, Any]] = Field(
         default={}, description="Parameters of other techniques for `reanon compare`."
     )
+    knowledge: KnowledgeConfig | None = Field(
+        default=None,
+        description="What an adversary is taken to know of sensitive values; js-reduce defends against it. Default: "
+        "what the original tables teach.",
+    )
+    adversary: Adversary = Field(default=Adversary(), description="What the attacks of `reanon audit` are given.")
     checks: Annotated[tuple[Annotated[MoreCheck, keyed_by("name")], ...], BeforeValidator(as_list)] = Field(
         default=(),
         description="Checks beyond the technique's own, which are always on: names, or a name with parameters.",

@@ -225,6 +225,37 @@ def weeks(count: int) -> list[str]:
     return [f"2024-W{week:02d}" for week in range(1, count + 1)]
 
 
+def write_knowledge(folder: Path, *, pool: int = 7500) -> None:
+    """The exact model as files that `knowledge` of a series reads: what a perfect textbook would say."""
+    folder.mkdir(parents=True, exist_ok=True)
+    start, chances, then = prior(), emission(EXIT_SCALE[pool]), following()
+    kinds = [(45 + 10 * age, GENDERS[gender], 60 + 10 * weight) for age, gender, weight in np.ndindex(3, 2, 3)]
+    with (folder / "prior.csv").open("w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(("age", "gender", "weight", "value", "probability"))
+        for kind, row in zip(kinds, start, strict=True):
+            out.writerows((*kind, VALUES[value], f"{row[value]:.6f}") for value in np.flatnonzero(row))
+    with (folder / "transitions.csv").open("w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(("age", "gender", "weight", "from", "to", "probability", "then"))
+        for number, kind in enumerate(kinds):
+            for state in range(1, STATES - 2):
+                row = chances[number, state]
+                for value in np.flatnonzero(row):
+                    out.writerow(
+                        (*kind, state_name(state), VALUES[value], f"{row[value]:.6f}", state_name(then[state, value]))
+                    )
+
+
+def state_name(state: int) -> str:
+    """A state as it is called in the knowledge file; a stage alone is that of somebody just seen for the first time."""
+    if state >= STATES - 2:
+        return VALUES[len(STAGES) + state - (STATES - 2)]
+    stage, direction, dwell = _parts(state)
+    course = ("", " worse", " better")[direction]
+    return f"{STAGES[stage]}{course}" + (f" x{dwell}" if dwell > 1 else "")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write weekly views of synthetic exam results.")
     parser.add_argument("--views", type=int, default=24, help="how many weeks, at most 52")
@@ -232,7 +263,10 @@ def main() -> None:
     parser.add_argument("--pool", type=int, default=7500, help="patients under treatment at a time")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "snapshots")
+    parser.add_argument("--knowledge", type=Path, help="write the model itself here, as prior.csv and transitions.csv")
     options = parser.parse_args()
+    if options.knowledge:
+        write_knowledge(options.knowledge, pool=min(EXIT_SCALE, key=lambda size: abs(size - options.pool)))
     options.out.mkdir(parents=True, exist_ok=True)
     made = views(options.seed, count=options.views, rows=options.rows, pool=options.pool)
     for name, view in zip(weeks(options.views), made, strict=True):

@@ -100,7 +100,7 @@ class BackgroundAttack:
             if knowledge.background is None
             else _SOURCES.get(knowledge.background.source, "declared knowledge")
         )
-        groups = "" if all(p.group is not None for p in knowledge.presences) else "; groups are guessed from the boxes"
+        groups = "" if knowledge.groups_known else "; groups are guessed from the boxes"
         return f"held to have one value with {SURE} or more at some release; {source}{groups}"
 
 

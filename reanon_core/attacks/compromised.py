@@ -67,9 +67,9 @@ def _note(known: Standings, knowledge: Knowledge, broken: int, caveat: str) -> s
         if len(known.compromised)
         else "nobody is declared compromised"
     )
-    groups = "groups known" if knowledge.memberships is not None else "groups known as far as boxes tell"
+    groups = "groups known" if knowledge.groups_known else "groups known as far as boxes tell"
     note = f"{whom}, {groups}; certain if nobody's value changes; {caveat}"
-    if knowledge.memberships is None and known.uncertain:
+    if not knowledge.groups_known and known.uncertain:
         note += f"; blind to {known.uncertain:,} memberships, which the boxes leave open"
     if broken:
         note += f"; {counted(broken, 'group contradicts', 'groups contradict')} the others: values change"

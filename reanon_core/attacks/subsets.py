@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from reanon_core.inference.atoms import UNKNOWN, Atoms, Traces, atoms_of, tracked_traces
+from reanon_core.inference.atoms import UNKNOWN, Atoms, Traces, atoms_of, traces_of
 from reanon_core.inference.subtracting import searched
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
@@ -30,7 +30,7 @@ class SubsetsAttack:
 
     def run(self, history: History, knowledge: Knowledge) -> Findings:
         """Find everybody whose value is concluded, and count whom the releases single out."""
-        traces = tracked_traces(history, knowledge)
+        traces = traces_of(history, knowledge, tracked=True)
         atoms = atoms_of(traces, history)
         search = searched(history, traces, together=self.constant_values)
         exposed = np.flatnonzero(search.known >= 0)

@@ -59,26 +59,21 @@ def certain_groups(qi: Int32, boxes: Boxes) -> Int32:
     return np.where(single, numbers.astype(np.int64), UNKNOWN).astype(np.int32)
 
 
-def traces_of(history: History, knowledge: Knowledge) -> Traces:
-    """What boxes and lifespans tell about who is in which group."""
+def traces_of(history: History, knowledge: Knowledge, *, tracked: bool = False) -> Traces:
+    """What boxes and lifespans tell about who is in which group.
+
+    With `tracked` the groups that the knowledge declares are used too: an adversary who can follow people through the
+    releases.
+    """
     persons = np.unique(np.concatenate([np.empty(0, np.int64), *(p.persons for p in knowledge.presences)]))
     group = np.full((len(history.releases), len(persons)), ABSENT, dtype=np.int32)
     for row, published, presence in zip(group, history.releases, knowledge.presences, strict=True):
-        row[persons.searchsorted(presence.persons)] = certain_groups(presence.qi, published.release.boxes)
+        if tracked and presence.group is not None:
+            known = presence.group
+        else:
+            known = certain_groups(presence.qi, published.release.boxes)
+        row[persons.searchsorted(presence.persons)] = known
     return Traces(persons, group)
-
-
-def tracked_traces(history: History, knowledge: Knowledge) -> Traces:
-    """What an adversary knows who follows people through the releases: the group of everybody, where it is declared.
-
-    Where it is not, boxes and lifespans tell what they can.
-    """
-    traces = traces_of(history, knowledge)
-    group = traces.group.copy()
-    for row, presence in zip(group, knowledge.presences, strict=True):
-        if presence.group is not None:
-            row[traces.persons.searchsorted(presence.persons)] = presence.group
-    return Traces(traces.persons, group)
 
 
 def atoms_of(traces: Traces, history: History) -> Atoms:

@@ -5,12 +5,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from reanon_core.model.arrays import Float64, Int32, Int64, frozen
+from reanon_core.model.arrays import Bool, Float64, Int32, Int64, frozen
 from reanon_core.model.background import START, Automaton, Background
 from reanon_core.model.errors import Unpublishable
 
 LARGEST_TABLE = 1 << 24
 """The most numbers that a table of windows and values may hold: 128 MiB."""
+FAINT = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,13 +181,71 @@ class Counted:
             occurred = np.zeros(table.count, dtype=np.int64)
             occurred[table.following[: table.first[self.memory]]] = self.successors[: table.first[self.memory]]
             total = np.where(total > 0, occurred, 0)
-        emission: Float64 = self.successors / np.maximum(total, 1)[:, None]
-        emission[START] = 0
-        for length in range(2, self.memory + 1):
-            rows = np.arange(table.first[length], table.first[length + 1])
-            never = rows[total[rows] == 0]
-            emission[never] = emission[table.shorter[never]]
-        return emission
+        return _backed_off(self.successors, total, table)
+
+
+STEPS = 100
+"""How far the population is followed from its start, to average over it."""
+
+
+def truncated(automaton: Automaton, memory: int) -> Automaton:
+    """The same knowledge with a shorter memory: what follows the last values, over all pasts that end in them.
+
+    Paper: [RPB12] Section 7.3, n-steps DK-BKseq. The average is over a population to which as many people of a class
+    come at every time. A window that never occurs falls back on the window without its oldest value.
+    """
+    table = windows(automaton.values, memory)
+    kinds = max(len(automaton.emission), len(automaton.prior))
+    prior = np.broadcast_to(automaton.prior, (kinds, automaton.values))
+    chances = np.broadcast_to(automaton.emission, (kinds, *automaton.emission.shape[1:]))
+    state, window, target = _pairs(automaton, prior, table)
+    emission = np.zeros((kinds, table.count, automaton.values))
+    for kind in range(kinds):
+        followed = np.zeros((table.count, automaton.values))
+        mass = np.zeros(len(state))
+        mass[0] = 1.0
+        for step in range(STEPS):
+            chance = prior[kind] if step == 0 else chances[kind, state]
+            flow = mass[:, None] * chance
+            suffix = window
+            for _ in range(memory):
+                np.add.at(followed, suffix, flow)
+                suffix = table.shorter[suffix]
+            mass = np.zeros(len(state))
+            np.add.at(mass, target, flow)
+            if mass.sum() < FAINT:
+                break
+        emission[kind] = _backed_off(followed, followed.sum(axis=1), table)
+    return Automaton(prior, table.following, emission)
+
+
+def _pairs(automaton: Automaton, prior: Float64, table: Windows) -> tuple[Int64, Int32, Int64]:
+    """Every pair of a state and a window that can be reached, the start first, and the pair after each value."""
+    possible: Bool = np.any(automaton.emission > 0, axis=0)
+    possible[START] = (prior > 0).any(axis=0)
+    number, listed, led = {(START, START): 0}, [(START, START)], []
+    for state, window in listed:  # grows while it is gone through
+        row = np.zeros(automaton.values, dtype=np.int64)
+        for value in np.flatnonzero(possible[state]):
+            pair = (int(automaton.following[state, value]), int(table.following[window, value]))
+            if pair not in number:
+                number[pair] = len(listed)
+                listed.append(pair)
+            row[value] = number[pair]
+        led.append(row)
+    pairs = np.array(listed)
+    return pairs[:, 0], pairs[:, 1].astype(np.int32), np.array(led)
+
+
+def _backed_off(followed: Int64 | Float64, total: Int64 | Float64, table: Windows) -> Float64:
+    """Shares of what followed each window; a window without any falls back on the one without its oldest value."""
+    emission: Float64 = followed / np.where(total > 0, total, 1)[:, None]
+    emission[START] = 0
+    for length in range(2, table.memory + 1):
+        rows = np.arange(table.first[length], table.first[length + 1])
+        never = rows[total[rows] <= 0]
+        emission[never] = emission[table.shorter[never]]
+    return emission
 
 
 def resolved(background: Background, counted: Counted | None, values: int) -> Automaton:

@@ -82,9 +82,7 @@ def standings(history: History, knowledge: Knowledge) -> Standings:
 
 def _groups(history: History, knowledge: Knowledge) -> list[Int32]:
     """The group of everybody present in each release; negative where it is not certain."""
-    if knowledge.memberships is not None:
-        return list(knowledge.memberships.groups)
-    traces = traces_of(history, knowledge)
+    traces = traces_of(history, knowledge, tracked=True)
     return [
         row[traces.persons.searchsorted(presence.persons)]
         for row, presence in zip(traces.group, knowledge.presences, strict=True)

@@ -10,9 +10,10 @@ from reanon_core.model.background import Background
 
 @dataclass(frozen=True, eq=False)
 class Presence:
-    """Who is in one release, with their exact quasi-identifier values.
+    """Who is in one release, with their exact quasi-identifier values; and perhaps the group of each.
 
-    Paper: [XT07] Definition 6: one timestamp's share of the knowledge table B(n).
+    Paper: [XT07] Definition 6: one timestamp's share of the knowledge table B(n). [RB09] Section 2.1: an adversary may
+    get to know the exact respondents of a group. It is the stronger assumption; without it, boxes tell what they can.
     """
 
     persons: Int64  # [n] ascending
@@ -49,21 +50,6 @@ class Compromised:
 
 
 @dataclass(frozen=True, eq=False)
-class Memberships:
-    """Who stands in which group, release by release.
-
-    Paper: [RB09] Section 2.1: an adversary may get to know the exact respondents of a group. It is the stronger
-    assumption; without it, groups are known as far as boxes tell.
-    """
-
-    groups: tuple[Int32, ...]  # for each release, [n] the group of each person of its presence
-
-    def __post_init__(self) -> None:
-        """Freeze the arrays."""
-        object.__setattr__(self, "groups", tuple(frozen(group, np.int32) for group in self.groups))
-
-
-@dataclass(frozen=True, eq=False)
 class Knowledge:
     """Everybody's identity, quasi-identifiers and lifespan, release by release; and what more is declared.
 
@@ -72,6 +58,10 @@ class Knowledge:
 
     presences: tuple[Presence, ...]
     compromised: Compromised = field(default_factory=Compromised.nobody)
-    memberships: Memberships | None = None
     background: Background | None = None
     """What the adversary expects of sensitive values; None: nothing is declared."""
+
+    @property
+    def groups_known(self) -> bool:
+        """Whether the group of everybody is declared."""
+        return all(presence.group is not None for presence in self.presences)

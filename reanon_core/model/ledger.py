@@ -6,7 +6,7 @@ import numpy as np
 
 from reanon_core.model.arrays import Bool
 from reanon_core.model.history import History, Published
-from reanon_core.model.knowledge import Compromised, Knowledge, Memberships, Presence
+from reanon_core.model.knowledge import Compromised, Knowledge, Presence
 from reanon_core.model.release import Auxiliary, Release
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.model.trace import Trace, Witness
@@ -41,7 +41,7 @@ class Entry:
         found[found] = rows[place[found]]
         return found
 
-    def presence(self) -> Presence:
+    def presence(self, *, groups_known: bool = True) -> Presence:
         """What the strongest adversary of [XT07] knows about this release: who is in it, and their values.
 
         Paper: [XT07] Definition 6. A withheld person is not in the release, and an invented one is nobody. Of [RPB12],
@@ -50,7 +50,9 @@ class Entry:
         published = self.snapshot.persons.searchsorted(self.trace.persons)
         real = ~self.snapshot.invented[published]
         published, rows = published[real], self.trace.rows[real]
-        return Presence(self.trace.persons[real], self.snapshot.qi[:, published], self.release.group[rows])
+        # A row with a box of its own is nobody's known place: its number would tell the value.
+        group = self.release.group[rows] if groups_known and self.release.grouped else None
+        return Presence(self.trace.persons[real], self.snapshot.qi[:, published], group)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,15 +70,14 @@ class Ledger:
             tuple(Published(entry.release, entry.auxiliary) for entry in self.entries),
         )
 
-    def knowledge(self, *, compromised: Compromised | None = None, groups_known: bool = False) -> Knowledge:
+    def knowledge(self, *, compromised: Compromised | None = None, groups_known: bool = True) -> Knowledge:
         """What the strongest adversary of [XT07] knows: identities, quasi-identifiers, lifespans.
 
         On top, where declared: whose values are known, and who stands in which group ([RB09], Section 2.1).
         """
-        presences = tuple(entry.presence() for entry in self.entries)
+        presences = tuple(entry.presence(groups_known=groups_known) for entry in self.entries)
         known = Compromised.nobody() if compromised is None else compromised
-        groups = tuple(entry.release.group[entry.trace.rows] for entry in self.entries)
-        return Knowledge(presences, known, Memberships(groups) if groups_known else None)
+        return Knowledge(presences, known)
 
     def sampled(self, share: float, rng: np.random.Generator) -> Compromised:
         """People drawn at random from all that were ever published, with their values.

@@ -15,6 +15,7 @@ from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Attack, Memory
 from reanon_dagster.commands.knowing import declared_knowledge
 from reanon_dagster.commands.speaking import progress, say, table, warn
+from reanon_dagster.commands.worth import worth
 from reanon_dagster.releasing.preparing import Progress, checks_of
 from reanon_dagster.releasing.publish import look
 from reanon_dagster.series.loading import load_series
@@ -56,6 +57,7 @@ def run(options: argparse.Namespace) -> int:
                 verdict, memory = check.examine(entry, memory)
                 judged.append(Judged(record.release, verdict))
         findings = attacked(attacks, ledger.history(), knowledge, named=options.attack is not None, step=step)
+        findings = [worth(found, ledger, knowledge) for found in findings]
     tell(series.title, judged, findings, quiet=options.quiet)
     write_json(options.json, judged, findings)
     broken = sorted({one.verdict.check for one in judged if one.verdict.required and not one.verdict.holds})

@@ -9,6 +9,7 @@ from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.knowledge import Compromised, Knowledge
 from reanon_core.model.ledger import Ledger
 from reanon_core.model.schema import Schema
+from reanon_dagster.releasing.adversary import with_background
 from reanon_dagster.releasing.publish import look
 from reanon_dagster.series.declared import Series
 from reanon_dagster.sources.ids import KEY_BYTES
@@ -17,7 +18,7 @@ from reanon_dagster.storage.secrets import pseudonym_key
 
 
 def declared_knowledge(series: Series, ledger: Ledger, options: argparse.Namespace) -> Knowledge:
-    """Presences, and on top the compromised people and the groups that the series or the command declares.
+    """Presences, and on top the groups, the compromised people and the background that are declared.
 
     Raises: InvalidParameter, InvalidSnapshot.
     """
@@ -31,7 +32,8 @@ def declared_knowledge(series: Series, ledger: Ledger, options: argparse.Namespa
         declared = (share, adversary.compromised, series.parameters.get("p"), 0.0)
         drawn = next(float(one) for one in declared if one is not None)
         known = ledger.sampled(drawn, np.random.default_rng(options.seed))
-    return ledger.knowledge(compromised=known, groups_known=adversary.groups == "known")
+    knowledge = ledger.knowledge(compromised=known, groups_known=adversary.groups == "known")
+    return with_background(series, ledger, knowledge)
 
 
 def given_compromised(given: str, schema: Schema, id_column: str) -> Compromised:

@@ -1,14 +1,15 @@
-"""What an adversary is assumed to know beyond the releases: declared in a series, used by `reanon audit`."""
+"""The key `adversary` of series.yaml: what `reanon audit` assumes an adversary to know beyond the releases."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from reanon_dagster.series.knowledge import KnowledgeConfig
 from reanon_dagster.series.scalars import Part
 
 
 class Adversary(Part):
-    """What an adversary is assumed to know. It changes no release, only what `reanon audit` reports."""
+    """What an adversary is assumed to know. It may be changed at any time: it changes no release."""
 
     compromised: Annotated[float, Field(ge=0, lt=1)] | None = Field(
         default=None,
@@ -18,4 +19,9 @@ class Adversary(Part):
     groups: Literal["known", "boxes"] = Field(
         default="known",
         description="Whether the adversary knows who stands in which group, or only what the boxes tell.",
+    )
+    knowledge: KnowledgeConfig | None = Field(
+        default=None,
+        description="What the attack `background` knows of sensitive values, as under `knowledge`. Default: the "
+        "series' own declared knowledge, or what the original tables teach, which is more than an outsider has.",
     )

@@ -13,6 +13,7 @@ from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.schema import Kind, Missing
 from reanon_dagster.series.adversary import Adversary
 from reanon_dagster.series.calendar import Calendar, CronCalendar, NamedCalendar, RegularCalendar
+from reanon_dagster.series.knowledge import KnowledgeConfig
 from reanon_dagster.series.scalars import Parameters, Part, Text, Texts, Told, as_list, keyed_by
 
 PLACEHOLDER = "{release}"
@@ -190,6 +191,10 @@ class SensitiveColumn(Part):
     values: Texts | None = Field(
         default=None, description="Its values, if only these may occur. Default: new values may come with each release."
     )
+    taxonomy: Text | None = Field(
+        default=None,
+        description="Instead of values: a csv file, on each line the value first and the root of the tree last.",
+    )
 
 
 class Technique(Parameters):
@@ -267,6 +272,12 @@ class SeriesConfig(Part):
     compare: dict[str, dict[str, Any]] = Field(
         default={}, description="Parameters of other techniques for `reanon compare`."
     )
+    knowledge: KnowledgeConfig | None = Field(
+        default=None,
+        description="What an adversary is taken to know of sensitive values; js-reduce defends against it. Default: "
+        "what the original tables teach.",
+    )
+    adversary: Adversary = Field(default=Adversary(), description="What the attacks of `reanon audit` are given.")
     checks: Annotated[tuple[Annotated[MoreCheck, keyed_by("name")], ...], BeforeValidator(as_list)] = Field(
         default=(),
         description="Checks beyond the technique's own, which are always on: names, or a name with parameters.",
@@ -275,9 +286,6 @@ class SeriesConfig(Part):
         default=None,
         description="Refuse a snapshot whose number of people differs from that of the release before by more than "
         "this share, such as 0.3. Default: nothing is refused, and more than 0.5 is shown as a warning in Dagster.",
-    )
-    adversary: Adversary = Field(
-        default=Adversary(), description="What an adversary is assumed to know, for `reanon audit`."
     )
     publish: Publish = Field(default=Publish(), description="Where the public files go.")
     engine: Annotated[Literal["embedded"], BeforeValidator(_embedded)] = Field(

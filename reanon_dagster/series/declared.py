@@ -8,12 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from reanon_core.model.background import Background
 from reanon_core.model.coding import plain
 from reanon_core.model.schema import QuasiIdentifier, Schema
 from reanon_core.protocols import Check, Publisher
 from reanon_dagster.series.calendar import Calendar
 from reanon_dagster.series.config import SeriesConfig, Technique
 from reanon_dagster.series.functions import found
+from reanon_dagster.series.knowledge import KnowledgeConfig
 from reanon_dagster.series.selections import Selection, parsed
 
 
@@ -50,7 +52,8 @@ class Series:
     @cached_property
     def publisher(self) -> Publisher[Any, Any]:
         """The technique with its parameters. Built when first asked for, because that loads the compiler."""
-        return built(self.config.technique)
+        publisher = built(self.config.technique)
+        return publisher.informed(self.background) if hasattr(publisher, "informed") else publisher
 
     def shown(self, release: str) -> tuple[str, ...] | None:
         """The columns that a release shows, in the order of the schema; None for all."""
@@ -86,7 +89,24 @@ class Series:
         """The checks that the file adds to the technique's own."""
         from reanon_core.catalog import build_check
 
-        return tuple(build_check(check.name, check.params) for check in self.config.checks)
+        checks = (build_check(check.name, check.params) for check in self.config.checks)
+        return tuple(check.informed(self.background) if hasattr(check, "informed") else check for check in checks)
+
+    @cached_property
+    def background(self) -> Background | None:
+        """The knowledge that an adversary is taken to have; None if the file says nothing of it."""
+        return self._knowledge(self.config.knowledge, "knowledge")
+
+    @cached_property
+    def adversary_background(self) -> Background | None:
+        """The knowledge that attacks are given; None if the file says nothing of it."""
+        own = self._knowledge(self.config.adversary.knowledge, "adversary.knowledge")
+        return self.background if own is None else own
+
+    def _knowledge(self, config: KnowledgeConfig | None, key: str) -> Background | None:
+        from reanon_dagster.series.knowing import background_of
+
+        return None if config is None else background_of(config, self.schema, self.folder, key)
 
     def fingerprint(self) -> dict[str, object]:
         """What is frozen at the first release, by key of series.yaml; only what JSON can hold."""
@@ -103,6 +123,10 @@ class Series:
             "technique.name": self.config.technique.name,
         }
         frozen |= {f"technique.{key}": value for key, value in sorted(self.parameters.items())}
+        if sensitive.taxonomy is not None:
+            frozen["sensitive.taxonomy"] = _digest(sensitive.taxonomy.paths)
+        if hasattr(self.publisher, "informed") and self.background is not None:
+            frozen["knowledge"] = self.background.digest()
         return dict(json.loads(json.dumps(frozen, default=str)))
 
     def changes(self, frozen: Mapping[str, object]) -> dict[str, tuple[object, object]]:
@@ -132,7 +156,7 @@ def _frozen_column(column: QuasiIdentifier) -> dict[str, object]:
     tree = None
     if column.taxonomy is not None:
         # A tree may have thousands of leaves: its digest is enough to see that it changed.
-        tree = hashlib.sha256(json.dumps(column.taxonomy.paths).encode()).hexdigest()
+        tree = _digest(column.taxonomy.paths)
     return {
         f"{key}.kind": column.kind.value,
         f"{key}.granularity": plain(column.granularity),
@@ -141,6 +165,10 @@ def _frozen_column(column: QuasiIdentifier) -> dict[str, object]:
         f"{key}.missing": column.missing.value,
         f"{key}.{'taxonomy' if column.hierarchical else 'order'}": tree,
     }
+
+
+def _digest(paths: tuple[tuple[str, ...], ...]) -> str:
+    return hashlib.sha256(json.dumps(paths).encode()).hexdigest()
 
 
 def _begins_with(longer: object, shorter: object) -> bool:

@@ -30,6 +30,7 @@ from reanon_dagster.series.config import (
     SeriesConfig,
     Technique,
 )
+from reanon_dagster.series.knowledge import KnowledgeConfig
 from reanon_dagster.series.template import SERIES_YAML
 
 TARGET = Path(__file__).parents[2] / "docs" / "series-yaml.md"
@@ -44,6 +45,8 @@ _SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("quasi_identifiers: each column", Column),
     ("sensitive", SensitiveColumn),
     ("technique", Technique),
+    ("knowledge", KnowledgeConfig),
+    ("adversary", Adversary),
     ("checks: each check", MoreCheck),
     ("adversary", Adversary),
     ("publish", Publish),
@@ -55,6 +58,7 @@ _NOTES: dict[type[BaseModel], str] = {
     CronReleases: "A release is due on the day of its tick. With a day of month and a day of week, either is enough.",
     NamedReleases: "A named release is always due.",
     Technique: "The parameters stand beside the name: `{name: m-invariance, m: 2, not_eligible: defer}`.",
+    KnowledgeConfig: "What the files look like is told in [js-reduce.md](js-reduce.md#knowledge).",
     MoreCheck: "A plain name stands for `{name: name}`; parameters stand beside it: `{name: k-anonymity, k: 5}`.",
 }
 _HEAD = (

@@ -8,7 +8,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from reanon_core.model.errors import InvalidSchema, Problem, require
 from reanon_core.model.schema import Missing, QuasiIdentifier, Schema, Sensitive
-from reanon_dagster.series.columns import kept, label, quasi_identifier
+from reanon_dagster.series.columns import kept, label, quasi_identifier, read_taxonomy
 from reanon_dagster.series.config import Column, ColumnOrNothing, FileSource, SensitiveColumn, SeriesConfig
 from reanon_dagster.series.declared import Series, built
 from reanon_dagster.series.scalars import Part, Text, Texts, as_list, keyed_by
@@ -61,6 +61,7 @@ def load_series(path: Path, *, lazily: bool = False) -> Series:
         _build_technique(parts, schema, problems)
         selections = kept(problems, parsed, parts["releases"].select if parts.get("releases") else {})
         problems += _telling_selections(selections or {}, parts.get("sensitive"))
+        _read_knowledge(parts, schema, folder, problems)
     require(problems, InvalidSchema)
     if config is None or schema is None:
         raise AssertionError("a series without problems has all its parts")
@@ -134,14 +135,20 @@ def _schema(
     sensitive: SensitiveColumn | None = parts.get("sensitive")
     clashes = list(_role_problems(raw, id_column)) or list(_published_problems(right, parts))
     problems.extend(clashes)
-    values = kept(problems, _declared_values, sensitive) if sensitive else None
-    if clashes or sensitive is None or values is None or len(right) < max(1, len(declared)):
+    protected = kept(problems, _sensitive, sensitive, folder) if sensitive else None
+    if clashes or protected is None or len(right) < max(1, len(declared)):
         return None
-    return Schema(
-        quasi_identifiers=tuple(right),
-        sensitive=Sensitive(name=sensitive.column, values=values, closed=sensitive.values is not None),
-        other=parts.get("other") or (),
-    )
+    return Schema(quasi_identifiers=tuple(right), sensitive=protected, other=parts.get("other") or ())
+
+
+def _sensitive(sensitive: SensitiveColumn, folder: Path) -> Sensitive:
+    """The column to protect, with its values if they are declared: as a list, or as the leaves of a tree."""
+    if sensitive.taxonomy is None:
+        return Sensitive(name=sensitive.column, values=_declared_values(sensitive), closed=sensitive.values is not None)
+    if sensitive.values is not None:
+        raise InvalidSchema(Problem("sensitive", "have values or a taxonomy, and not both"))
+    tree = read_taxonomy(sensitive.column, folder / sensitive.taxonomy, sensitive.taxonomy)
+    return Sensitive(name=sensitive.column, values=tree.leaves, closed=True, taxonomy=tree)
 
 
 def _declared_values(sensitive: SensitiveColumn) -> tuple[str, ...]:
@@ -228,3 +235,16 @@ def _build_technique(parts: Mapping[str, Any], schema: Schema | None, problems: 
         kept(problems, publisher.accepts, schema)
     for check in parts.get("checks") or ():
         kept(problems, build_check, check.name, check.params)
+
+
+def _read_knowledge(parts: Mapping[str, Any], schema: Schema | None, folder: Path, problems: list[Problem]) -> None:
+    """Read the files of `knowledge` once, for their errors."""
+    from reanon_dagster.series.knowing import background_of
+
+    adversary = parts.get("adversary")
+    for key, config in (
+        ("knowledge", parts.get("knowledge")),
+        ("adversary.knowledge", adversary and adversary.knowledge),
+    ):
+        if config is not None and schema is not None:
+            kept(problems, background_of, config, schema, folder, key)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ValidationError
 
 from reanon_core.model.errors import Problem
+from reanon_dagster.series.adversary import Adversary
 from reanon_dagster.series.config import (
     Column,
     CronReleases,
@@ -19,6 +20,7 @@ from reanon_dagster.series.config import (
     SensitiveColumn,
     SeriesConfig,
 )
+from reanon_dagster.series.knowledge import KnowledgeConfig
 from reanon_dagster.series.scalars import Told
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ _MODELS: dict[str, tuple[type[BaseModel], ...]] = {
     "sensitive": (SensitiveColumn,),
     "publish": (Publish,),
     "private": (Private,),
+    "knowledge": (KnowledgeConfig,),
+    "adversary": (Adversary,),
 }
 _RULES = {
     "missing": "be given",

@@ -7,14 +7,17 @@ from typing import Any
 from reanon_core.algorithms.bpg.publisher import Bpg
 from reanon_core.algorithms.m_invariance.publisher import MInvariance
 from reanon_core.algorithms.mondrian.publisher import Mondrian
+from reanon_core.algorithms.possible_worlds.publisher import Sequential
 from reanon_core.attacks.difference import DifferenceAttack
 from reanon_core.attacks.exact_risk import ExactRisk
 from reanon_core.attacks.intersection import IntersectionAttack
+from reanon_core.attacks.worlds import WorldsAttack
 from reanon_core.checks.atoms import Atoms
 from reanon_core.checks.k_anonymity import KAnonymity
 from reanon_core.checks.l_diversity import LDiversity
 from reanon_core.checks.m_invariance import MInvariance as MInvarianceCheck
 from reanon_core.checks.m_uniqueness import MUniqueness
+from reanon_core.checks.possible_worlds import PossibleWorlds
 from reanon_core.checks.t_closeness import TCloseness
 from reanon_core.checks.well_formedness import WellFormedness
 from reanon_core.metrics.counterfeits import CounterfeitCount
@@ -32,10 +35,11 @@ from reanon_core.metrics.query_error import CountingQueryError
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.protocols import Attack, Check, Publisher
 
-PUBLISHERS: dict[str, type[MInvariance | Mondrian | Bpg]] = {
+PUBLISHERS: dict[str, type[MInvariance | Mondrian | Bpg | Sequential]] = {
     "m-invariance": MInvariance,
     "mondrian": Mondrian,
     "bpg": Bpg,
+    "sequential": Sequential,
 }
 
 WEAKEST: dict[str, dict[str, object]] = {
@@ -47,11 +51,16 @@ WEAKEST: dict[str, dict[str, object]] = {
     "bpg": {"k": 2, "ell": 2},
     "atoms": {"k": 2, "ell": 2},
     "t-closeness": {"t": 0.9},
+    "sequential": {"ell": 2},
+    "possible-worlds": {"ell": 2},
 }
 """The weakest parameters of what has parameters without a default."""
 
 CHECKS: dict[
-    str, type[WellFormedness | KAnonymity | LDiversity | TCloseness | MUniqueness | MInvarianceCheck | Atoms]
+    str,
+    type[
+        WellFormedness | KAnonymity | LDiversity | TCloseness | MUniqueness | MInvarianceCheck | Atoms | PossibleWorlds
+    ],
 ] = {
     "well-formedness": WellFormedness,
     "k-anonymity": KAnonymity,
@@ -60,12 +69,14 @@ CHECKS: dict[
     "m-uniqueness": MUniqueness,
     "m-invariance": MInvarianceCheck,
     "atoms": Atoms,
+    "possible-worlds": PossibleWorlds,
 }
 
-ATTACKS: dict[str, type[IntersectionAttack | DifferenceAttack | ExactRisk]] = {
+ATTACKS: dict[str, type[IntersectionAttack | DifferenceAttack | ExactRisk | WorldsAttack]] = {
     "intersection": IntersectionAttack,
     "difference": DifferenceAttack,
     "risk": ExactRisk,
+    "worlds": WorldsAttack,
 }
 
 METRICS: dict[
@@ -152,10 +163,15 @@ def _own_checks_of_bpg(publisher: Bpg) -> tuple[Check, ...]:
     return (*checks, Atoms(k=publisher.k, ell=publisher.ell))
 
 
+def _own_checks_of_sequential(publisher: Sequential) -> tuple[Check, ...]:
+    return (WellFormedness(), PossibleWorlds(ell=publisher.ell))
+
+
 OWN_CHECKS: dict[str, Callable[[Any], tuple[Check, ...]]] = {
     "m-invariance": _own_checks_of_m_invariance,
     "mondrian": _own_checks_of_mondrian,
     "bpg": _own_checks_of_bpg,
+    "sequential": _own_checks_of_sequential,
 }
 
 

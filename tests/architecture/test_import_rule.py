@@ -28,6 +28,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "reanon_core.algorithms.m_invariance",
         "reanon_core.algorithms.mondrian",
         "reanon_core.algorithms.bpg",
+        "reanon_core.algorithms.possible_worlds",
         "reanon_core.checks",
         "reanon_core.attacks",
         "reanon_core.metrics",

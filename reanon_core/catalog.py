@@ -9,6 +9,7 @@ from reanon_core.algorithms.cor_split.publisher import CorSplit
 from reanon_core.algorithms.js_reduce.publisher import JsReduce
 from reanon_core.algorithms.m_invariance.publisher import MInvariance
 from reanon_core.algorithms.mondrian.publisher import Mondrian
+from reanon_core.algorithms.possible_worlds.publisher import Sequential
 from reanon_core.attacks.background import BackgroundAttack
 from reanon_core.attacks.compromised import CompromisedAttack
 from reanon_core.attacks.difference import DifferenceAttack
@@ -17,6 +18,7 @@ from reanon_core.attacks.intersection import IntersectionAttack
 from reanon_core.attacks.linear import LinearAttack
 from reanon_core.attacks.propagation import PropagationAttack
 from reanon_core.attacks.subsets import SubsetsAttack
+from reanon_core.attacks.worlds import WorldsAttack
 from reanon_core.checks.atoms import Atoms
 from reanon_core.checks.hc_safety import HcSafety
 from reanon_core.checks.historical_safety import HistoricalSafety
@@ -26,6 +28,7 @@ from reanon_core.checks.l_diversity import LDiversity
 from reanon_core.checks.linear import Linear
 from reanon_core.checks.m_invariance import MInvariance as MInvarianceCheck
 from reanon_core.checks.m_uniqueness import MUniqueness
+from reanon_core.checks.possible_worlds import PossibleWorlds
 from reanon_core.checks.t_closeness import TCloseness
 from reanon_core.checks.weak_m_invariance import WeakMInvariance
 from reanon_core.checks.well_formedness import WellFormedness
@@ -50,6 +53,7 @@ PUBLISHERS: dict[str, type[Publisher[Any, Any]]] = {
     "bpg": Bpg,
     "cor-split": CorSplit,
     "js-reduce": JsReduce,
+    "sequential": Sequential,
 }
 
 ANSWERS_QUERIES = frozenset({"bpg"})
@@ -71,6 +75,8 @@ WEAKEST: dict[str, dict[str, object]] = {
     "linear": {"n": 1},
     "js-reduce": {"k": 2, "t": 0.9, "j": 2.0},
     "js-divergence": {"j": 2.0},
+    "sequential": {"ell": 2},
+    "possible-worlds": {"ell": 2},
 }
 """The weakest parameters of what has parameters without a default."""
 
@@ -87,6 +93,7 @@ CHECKS: dict[str, type[Check]] = {
     "historical-safety": HistoricalSafety,
     "linear": Linear,
     "js-divergence": JsDivergence,
+    "possible-worlds": PossibleWorlds,
 }
 
 ATTACKS: dict[str, type[Attack]] = {
@@ -98,6 +105,7 @@ ATTACKS: dict[str, type[Attack]] = {
     "propagation": PropagationAttack,
     "linear": LinearAttack,
     "background": BackgroundAttack,
+    "worlds": WorldsAttack,
 }
 
 METRICS: dict[str, type[Metric]] = {
@@ -192,12 +200,17 @@ def _own_checks_of_js_reduce(publisher: JsReduce) -> tuple[Check, ...]:
     )
 
 
+def _own_checks_of_sequential(publisher: Sequential) -> tuple[Check, ...]:
+    return (WellFormedness(), PossibleWorlds(ell=publisher.ell))
+
+
 OWN_CHECKS: dict[str, Callable[[Any], tuple[Check, ...]]] = {
     "m-invariance": _own_checks_of_m_invariance,
     "mondrian": _own_checks_of_mondrian,
     "bpg": _own_checks_of_bpg,
     "cor-split": _own_checks_of_cor_split,
     "js-reduce": _own_checks_of_js_reduce,
+    "sequential": _own_checks_of_sequential,
 }
 
 

@@ -15,6 +15,8 @@ def published_part(entry: Entry) -> Entry:
 
     A table without any quasi-identifier is taken as one where it is the same for everybody, and so for the sensitive
     column.
+
+    Paper: [ST15] Section 6.1: suppressed entries are not included in an average.
     """
     release, snapshot = entry.release, entry.snapshot
     if release.columns is None:

@@ -19,7 +19,7 @@ def bounding_boxes(snapshot: Snapshot, plan: Plan) -> Boxes:
     """
     low, high, missing = _extents(snapshot.qi, plan.group, plan.groups)
     for attribute, column in enumerate(snapshot.schema.quasi_identifiers):
-        _widen(low[attribute], high[attribute], missing[attribute], column)
+        widen(low[attribute], high[attribute], missing[attribute], column)
     return Boxes(low, high, missing)
 
 
@@ -47,7 +47,7 @@ def _extents(qi: Int32, group: Int32, groups: int) -> tuple[Int32, Int32, Int8]:
     return low, high, missing
 
 
-def _widen(low: Int32, high: Int32, missing: Int8, column: QuasiIdentifier) -> None:
+def widen(low: Int32, high: Int32, missing: Int8, column: QuasiIdentifier) -> None:
     """Widen to the right, and shift to the left at the edge of a declared domain.
 
     The width of an interval is high - low + 1 codes.

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from reanon_core.kernels.alike import numbered
 from reanon_core.kernels.siphash import keyed_permutation
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.plan import Plan
@@ -9,9 +10,6 @@ from reanon_core.model.release import ANYTHING, UNPUBLISHED, Auxiliary, Boxes, R
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.model.trace import Trace
 from reanon_core.recoding.boxes import bounding_boxes
-
-WORD = 2**62
-"""Numbers below this can be kept in a signed word."""
 
 
 def emit(snapshot: Snapshot, plan: Plan, rng: np.random.Generator) -> tuple[Release, Auxiliary, Trace]:
@@ -58,7 +56,7 @@ def _emit_rows(
     for attribute, name in enumerate(snapshot.schema.names):
         if release is not None and name not in release:
             sides[:, attribute] = np.array(ANYTHING, dtype=np.int32)[:, None]
-    group, first = _alike(sides.reshape(-1, len(published)))
+    group, first = _alike(sides.reshape(sides.shape[0] * sides.shape[1], len(published)))
     people = published[origin]
     sensitive, other = snapshot.sensitive[people], snapshot.other[:, people]
     if release is not None:
@@ -75,14 +73,7 @@ def _emit_rows(
 
 def _alike(rows: Int32) -> tuple[Int32, Int64]:
     """A number for each column of the array, the same for columns that are alike, and the first of each number."""
-    number, room = np.zeros(rows.shape[1], dtype=np.int64), 1
-    for row in rows.astype(np.int64) if rows.size else ():
-        least, width = int(row.min()), int(np.ptp(row)) + 1
-        if room * width > WORD:  # as many rows as fit share a word, because each sorting costs time
-            different, number = np.unique(number, return_inverse=True)
-            room = len(different)
-        number, room = number * width + (row - least), room * width
-    _, first, place = np.unique(number, return_index=True, return_inverse=True)
+    _, first, place = np.unique(numbered(rows), return_index=True, return_inverse=True)
     order = np.argsort(first)
     return _inverse(order.astype(np.int32))[place], first[order]
 

@@ -30,6 +30,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "reanon_core.algorithms.bpg",
         "reanon_core.algorithms.cor_split",
         "reanon_core.algorithms.js_reduce",
+        "reanon_core.algorithms.possible_worlds",
         "reanon_core.checks",
         "reanon_core.attacks",
         "reanon_core.metrics",

@@ -1,0 +1,1 @@
+"""Sequential releases by possible worlds, after Shmueli and Tassa: different columns each time, the same worlds."""

@@ -1,0 +1,60 @@
+"""Worlds: look at every table that the releases leave possible, and see how many of them agree."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from reanon_core.inference.worlds import possible_worlds
+from reanon_core.model.errors import InvalidParameter, Problem, require
+from reanon_core.model.finding import Findings
+from reanon_core.model.history import History
+from reanon_core.model.knowledge import Knowledge
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorldsAttack:
+    """Expose everybody to whom all possible worlds give the same value, and tell the greatest share of any value.
+
+    Only for tiny histories: there are as many worlds as permutations, and each is looked at.
+    Paper: [ST15] Definitions 3.1 to 3.3.
+    """
+
+    name: ClassVar[str] = "worlds"
+
+    people: int = 9
+    """How many people there may be."""
+    limit: int = 2_000_000
+    """How many steps the search may take; beyond that the history is refused as too large."""
+
+    def __post_init__(self) -> None:
+        """Hold the ranges."""
+        wrong = [name for name in ("people", "limit") if getattr(self, name) < 1]
+        require([Problem(name, "be at least 1", str(getattr(self, name))) for name in wrong], InvalidParameter)
+
+    def run(self, history: History, knowledge: Knowledge) -> Findings:
+        """Find everybody with one value in all worlds.
+
+        Raises: InvalidParameter if the history is too large.
+        """
+        found = possible_worlds(history, knowledge, people=self.people, limit=self.limit)
+        linkage = found.linkage() if found.worlds else {}
+        certain = {person: next(iter(shares)) for person, shares in linkage.items() if len(shares) == 1}
+        known = {person: value for person, value in certain.items() if value >= 0}
+        greatest = max((share for shares in linkage.values() for share in shares.values()), default=Fraction(0))
+        fewest = min((len(shares) for shares in linkage.values()), default=0)
+        note = f"{len(found.worlds):,} possible worlds, all taken as equally likely; greatest linkage {greatest}"
+        return Findings(
+            attack=self.name,
+            of=len(found.persons),
+            persons=np.array(list(known), dtype=np.int64),
+            inferred=np.array(list(known.values()), dtype=np.int32),
+            confidence=np.ones(len(known)),
+            note=note if found.worlds else "no world is possible: the knowledge contradicts the releases",
+            extra={
+                "worlds": float(len(found.worlds)),
+                "greatest linkage": float(greatest),
+                "fewest values": float(fewest),
+            },
+        )

@@ -1,0 +1,201 @@
+"""The transportation problem: move supplies to demands at the least total cost, exactly, in integers."""
+
+import numpy as np
+
+from reanon_core.compiled import compiled
+from reanon_core.model.arrays import Bool, Int32, Int64
+
+NONE = -1
+
+
+@compiled
+def transport(cost: Int32 | Int64, supply: Int64, demand: Int64, infinite: int) -> tuple[Int32, Int32, Int64]:
+    """The flows of a cheapest way to empty all supplies into all demands: from, to and amount of each.
+
+    Shortest augmenting paths with potentials: reduced costs never get negative, so that each path is found in one sweep
+    and the flow is optimal at the end. A cheap start along tight pairs leaves few paths to be found.
+
+    Requires: cost[supplies, demands] at least 0; supplies and demands above 0, with the same sum; `infinite` above the
+    greatest cost times the number of supplies and demands, and of the type of the costs, twice as large at least.
+    """
+    rows, columns = cost.shape
+    left, lacking = supply.copy(), demand.copy()
+    u, v = _tight_potentials(cost, infinite)
+    # The flow into each column as a linked list: the places of one column follow each other through `after`.
+    first = np.full(columns, NONE, dtype=np.int32)
+    room = 2 * (rows + columns) + 16
+    after, origin = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int32)
+    amount = np.empty(room, dtype=np.int64)
+    used = 0
+    for row in range(rows):
+        for column in range(columns):
+            if left[row] == 0:
+                break
+            if lacking[column] and cost[row, column] - u[row] - v[column] == 0:
+                pushed = min(left[row], lacking[column])
+                left[row] -= pushed
+                lacking[column] -= pushed
+                origin[used], amount[used], after[used] = row, pushed, first[column]
+                first[column] = used
+                used += 1
+
+    distance = np.empty(columns, dtype=cost.dtype)
+    come_from = np.empty(columns, dtype=np.int32)  # the row over which a column is reached
+    reached_by = np.full(rows, NONE, dtype=np.int32)  # the column over which a row is reached
+    settled = np.empty(columns, dtype=np.int64)  # the columns that were passed, in order
+    passed = np.empty(columns, dtype=np.bool_)
+    visited = np.empty(rows, dtype=np.int64)
+    for source in range(rows):
+        while left[source]:
+            # -- find the nearest column that lacks something
+            passed[:] = False
+            distance[:] = infinite
+            visited[0], seen, done, known = source, 1, 0, 0
+            goal, far = NONE, 0
+            while goal == NONE:
+                for at in range(done, seen):
+                    _relax(cost[visited[at]], far - u[visited[at]], v, visited[at], distance, come_from)
+                done = seen
+                far = _least(distance, passed, infinite)
+                for column in range(columns):
+                    if distance[column] == far and not passed[column]:
+                        if lacking[column]:
+                            goal = column
+                            break
+                        passed[column] = True
+                        settled[known] = column
+                        known += 1
+                        flow = first[column]
+                        while flow != NONE:
+                            row = origin[flow]
+                            if amount[flow] and reached_by[row] == NONE and row != source:
+                                reached_by[row] = column
+                                visited[seen] = row
+                                seen += 1
+                            flow = after[flow]
+            # -- keep all reduced costs at least 0
+            u[source] += far
+            for at in range(1, seen):
+                u[visited[at]] += far - distance[reached_by[visited[at]]]
+            for at in range(known):
+                v[settled[at]] -= far - distance[settled[at]]
+            # -- push as much as the path carries
+            pushed = min(left[source], lacking[goal])
+            column = goal
+            while come_from[column] != source:
+                row = come_from[column]
+                column = reached_by[row]
+                pushed = min(pushed, amount[_flow_of(row, column, first, after, origin)])
+            left[source] -= pushed
+            lacking[goal] -= pushed
+            column = goal
+            while True:
+                row = come_from[column]
+                flow = _flow_of(row, column, first, after, origin)
+                if flow == NONE:
+                    if used == room:
+                        room *= 2
+                        after, origin = _grown(after, room), _grown(origin, room)
+                        amount = _grown64(amount, room)
+                    origin[used], amount[used], after[used] = row, 0, first[column]
+                    first[column] = used
+                    flow = used
+                    used += 1
+                amount[flow] += pushed
+                if row == source:
+                    break
+                column = reached_by[row]
+                amount[_flow_of(row, column, first, after, origin)] -= pushed
+            for at in range(1, seen):
+                reached_by[visited[at]] = NONE
+    return _listed(first, after, origin, amount)
+
+
+@compiled
+def _relax(
+    cost: Int32 | Int64, lift: int, v: Int32 | Int64, row: int, distance: Int32 | Int64, come_from: Int32
+) -> None:
+    """Go on from a row to every column. A column that was passed is nearer already, as reduced costs are at least 0.
+
+    Without branches and in one width of numbers, so that it is done for several columns at once.
+    """
+    number = distance.dtype.type
+    start, here = number(lift), np.int32(row)
+    for column in range(len(v)):
+        through = number(start + cost[column] - v[column])
+        nearer = through < distance[column]
+        distance[column] = through if nearer else distance[column]
+        come_from[column] = here if nearer else come_from[column]
+
+
+@compiled
+def _least(distance: Int32 | Int64, passed: Bool, infinite: int) -> int:
+    """The distance of the nearest column that was not passed."""
+    number = distance.dtype.type
+    least = number(infinite)
+    for column in range(len(distance)):
+        least = min(least, number(infinite) if passed[column] else distance[column])
+    return int(least)
+
+
+@compiled
+def _tight_potentials(cost: Int32 | Int64, infinite: int) -> tuple[Int32 | Int64, Int32 | Int64]:
+    """Potentials under which every reduced cost is at least 0, and 0 somewhere in every row."""
+    rows, columns = cost.shape
+    v = np.full(columns, infinite, dtype=cost.dtype)
+    for row in range(rows):
+        for column in range(columns):
+            v[column] = min(v[column], cost[row, column])
+    u = np.empty(rows, dtype=cost.dtype)
+    number = cost.dtype.type
+    for row in range(rows):
+        least = number(infinite)
+        for column in range(columns):
+            least = min(least, number(cost[row, column] - v[column]))
+        u[row] = least
+    return u, v
+
+
+@compiled
+def _flow_of(row: int, column: int, first: Int32, after: Int32, origin: Int32) -> int:
+    """The place of the flow from a row to a column; NONE if there is none."""
+    flow = first[column]
+    while flow != NONE and origin[flow] != row:
+        flow = after[flow]
+    return int(flow)
+
+
+@compiled
+def _grown(array: Int32, room: int) -> Int32:
+    larger = np.empty(room, dtype=np.int32)
+    larger[: len(array)] = array
+    return larger
+
+
+@compiled
+def _grown64(array: Int64, room: int) -> Int64:
+    larger = np.empty(room, dtype=np.int64)
+    larger[: len(array)] = array
+    return larger
+
+
+@compiled
+def _listed(first: Int32, after: Int32, origin: Int32, amount: Int64) -> tuple[Int32, Int32, Int64]:
+    """The flows above 0, column after column."""
+    count = 0
+    for column in range(len(first)):
+        flow = first[column]
+        while flow != NONE:
+            count += amount[flow] > 0
+            flow = after[flow]
+    rows, columns = np.empty(count, dtype=np.int32), np.empty(count, dtype=np.int32)
+    amounts = np.empty(count, dtype=np.int64)
+    at = 0
+    for column in range(len(first)):
+        flow = first[column]
+        while flow != NONE:
+            if amount[flow] > 0:
+                rows[at], columns[at], amounts[at] = origin[flow], column, amount[flow]
+                at += 1
+            flow = after[flow]
+    return rows, columns, amounts

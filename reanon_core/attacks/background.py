@@ -12,6 +12,7 @@ from reanon_core.inference.estimating import Seen, estimated
 from reanon_core.inference.memberships import Memberships, possible_memberships, spread_omega
 from reanon_core.inference.posteriors import Posterior, posteriors
 from reanon_core.inference.sequences import resolved
+from reanon_core.inference.speaking import speaking
 from reanon_core.model.arrays import Float64, Int32, Int64
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
@@ -75,6 +76,7 @@ class BackgroundAttack:
 
         Paper: [RPB12] Section 4.5 and Algorithm 3.
         """
+        history, knowledge = speaking(history, knowledge)
         releases = tuple(published.release for published in history.releases)
         values = max(1, len(history.schema.sensitive.values), highest_value(releases) + 1)
         background = knowledge.background

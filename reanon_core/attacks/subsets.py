@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from reanon_core.inference.atoms import UNKNOWN, Atoms, Traces, atoms_of, traces_of
+from reanon_core.inference.speaking import speaking
 from reanon_core.inference.subtracting import searched
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
@@ -30,6 +31,7 @@ class SubsetsAttack:
 
     def run(self, history: History, knowledge: Knowledge) -> Findings:
         """Find everybody whose value is concluded, and count whom the releases single out."""
+        history, knowledge = speaking(history, knowledge)
         traces = traces_of(history, knowledge, tracked=True)
         atoms = atoms_of(traces, history)
         search = searched(history, traces, together=self.constant_values)

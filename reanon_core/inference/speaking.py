@@ -1,5 +1,7 @@
 """The releases that show the sensitive column: only they say anything about its values."""
 
+from dataclasses import replace
+
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
 
@@ -12,5 +14,5 @@ def speaking(history: History, knowledge: Knowledge) -> tuple[History, Knowledge
         return history, knowledge
     return (
         History(history.schema, tuple(history.releases[at] for at in kept)),
-        Knowledge(tuple(knowledge.presences[at] for at in kept)),
+        replace(knowledge, presences=tuple(knowledge.presences[at] for at in kept)),
     )

@@ -6,6 +6,7 @@ import numpy as np
 
 from reanon_core.inference.atoms import traces_of
 from reanon_core.inference.bitmasks import BITS, full_masks, group_masks, highest_value
+from reanon_core.inference.speaking import speaking
 from reanon_core.inference.stabbing import stabbed_union
 from reanon_core.inference.webs import Web
 from reanon_core.model.arrays import Int32, Int64, UInt64
@@ -37,6 +38,7 @@ def standings(history: History, knowledge: Knowledge) -> Standings:
     Everybody may have what all their groups show (of several boxes that may hold them: what one of them shows).
     Whoever is compromised has the known value.
     """
+    history, knowledge = speaking(history, knowledge)
     releases = tuple(published.release for published in history.releases)
     values = max(len(history.schema.sensitive.values), highest_value(releases) + 1, 1)
     persons = np.unique(np.concatenate([np.empty(0, np.int64), *(p.persons for p in knowledge.presences)]))

@@ -34,11 +34,11 @@ def adversary_gain(entry: Entry, persons: Int64, posterior: Float64) -> Gain:
 
     Paper: [RPB12] Section 7.2. A value that all rows of a group have leaves nothing to gain.
 
-    Requires: the people are those of the trace.
+    Requires: the people are those whom the release shows; an invented one is nobody.
     """
-    if not np.array_equal(persons, entry.trace.persons):
+    if not np.array_equal(persons, entry.presence().persons):
         raise ValueError("the beliefs must be about the people of the release")
-    release, rows = entry.release, entry.trace.rows
+    release, rows = entry.release, entry.trace.rows[entry.trace.persons.searchsorted(persons)]
     truth = entry.snapshot.sensitive[entry.snapshot.persons.searchsorted(persons)]
     shown = np.zeros((release.boxes.count, posterior.shape[1]))
     np.add.at(shown, (release.group, release.sensitive), 1)

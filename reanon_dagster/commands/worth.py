@@ -13,6 +13,8 @@ def worth(found: Findings, ledger: Ledger, knowledge: Knowledge) -> Findings:
     """The findings of the background attack with the adversary's gain and confidence; those of others as they are."""
     if found.attack != BackgroundAttack.name:
         return found
+    if not all(entry.release.grouped for entry in ledger.entries):
+        return replace(found, note=f"{found.note}; there are no groups whose frequencies a gain would be measured from")
     beliefs = BackgroundAttack().beliefs(ledger.history(), knowledge)
     measured = list(gains(ledger, ((believed.persons, believed.posterior) for believed in beliefs)))
     last, most = measured[-1], max(measured, key=lambda gain: gain.gain)

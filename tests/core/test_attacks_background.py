@@ -59,7 +59,7 @@ def gains(attack: BackgroundAttack, knowledge: Knowledge) -> list[float]:
 
 
 def informed(background: Background | None) -> Knowledge:
-    return Knowledge(LEDGER.knowledge().presences, background)
+    return Knowledge(LEDGER.knowledge().presences, background=background)
 
 
 @pytest.mark.parametrize("mode", ["product", "filter"])
@@ -77,7 +77,9 @@ def test_uniform_sequential_knowledge_gives_the_snapshot_attack(mode: str) -> No
     chained = attack.beliefs(LEDGER.history(), informed(background))
     for number, believed in enumerate(chained):
         alone = History(SCHEMA, LEDGER.history().releases[number : number + 1])
-        (snapshot,) = attack.beliefs(alone, Knowledge(LEDGER.knowledge().presences[number : number + 1], background))
+        (snapshot,) = attack.beliefs(
+            alone, Knowledge(LEDGER.knowledge().presences[number : number + 1], background=background)
+        )
         assert believed.posterior == pytest.approx(snapshot.posterior)
 
 
@@ -158,7 +160,7 @@ def test_whoever_no_group_can_show_is_known_no_better_than_before() -> None:
 
 def test_groups_may_be_unknown() -> None:
     blind = tuple(Presence(p.persons, p.qi) for p in LEDGER.knowledge().presences)
-    found = BackgroundAttack().run(LEDGER.history(), Knowledge(blind, known(STEP)))
+    found = BackgroundAttack().run(LEDGER.history(), Knowledge(blind, background=known(STEP)))
     assert "guessed from the boxes" in found.note
     assert found.of == 400
     # Mondrian's boxes do not overlap, so that nothing is in doubt.

@@ -46,7 +46,8 @@ def adversary_gain(entry: Entry, persons: Int64, posterior: Float64) -> Gain:
     frequency = shown[group, truth] / np.maximum(shown[group].sum(axis=1), 1)
     held = posterior[np.arange(len(truth)), truth]
     gained = np.where(frequency < 1, (held - frequency) / np.where(frequency < 1, 1 - frequency, 1), 0.0)
-    withheld, total = entry.snapshot.size - len(persons), max(1, entry.snapshot.size)
+    withheld = entry.withheld
+    total = max(1, len(persons) + withheld)
     return Gain(
         gain=float(gained.mean()) if len(gained) else 0.0,
         confidence=float(held.mean()) if len(held) else 0.0,

@@ -1,6 +1,8 @@
-"""What an attack's beliefs are worth: added to its findings by the judge, who knows the truth."""
+"""What an attack's findings are worth: added by the judge, who knows the truth."""
 
 from dataclasses import replace
+
+import numpy as np
 
 from reanon_core.attacks.background import BackgroundAttack
 from reanon_core.metrics.adversary_gain import gains
@@ -10,9 +12,32 @@ from reanon_core.model.ledger import Ledger
 
 
 def worth(found: Findings, ledger: Ledger, knowledge: Knowledge) -> Findings:
-    """The findings of the background attack with the adversary's gain and confidence; those of others as they are."""
-    if found.attack != BackgroundAttack.name:
-        return found
+    """The findings with how many of them are true; those of the background attack also with what it gains."""
+    found = _with_truth(found, ledger)
+    return _with_gain(found, ledger, knowledge) if found.attack == BackgroundAttack.name else found
+
+
+def _with_truth(found: Findings, ledger: Ledger) -> Findings:
+    """How many of the exposed really had the value that the attack infers, in some release.
+
+    Attacks that take a person's value for constant conclude what is not so where values change.
+    """
+    true = np.zeros(found.exposed, dtype=np.bool_)
+    order = np.argsort(found.persons, kind="stable")
+    persons, inferred = found.persons[order], found.inferred[order]
+    for entry in ledger.entries:
+        place = persons.searchsorted(entry.trace.persons)
+        hit = np.flatnonzero(place < len(persons))
+        hit = hit[persons[place[hit]] == entry.trace.persons[hit]]
+        shown = entry.snapshot.sensitive[entry.snapshot.persons.searchsorted(entry.trace.persons[hit])]
+        true[place[hit]] |= shown == inferred[place[hit]]
+    right = int(np.count_nonzero(true))
+    note = found.note if right == found.exposed else f"{found.note}; {right:,} of these {found.exposed:,} are true"
+    return replace(found, note=note, extra={**found.extra, "conclusions that are true": float(right)})
+
+
+def _with_gain(found: Findings, ledger: Ledger, knowledge: Knowledge) -> Findings:
+    """The adversary's gain and confidence, where there are groups to measure them from."""
     if not all(entry.release.grouped for entry in ledger.entries):
         return replace(found, note=f"{found.note}; there are no groups whose frequencies a gain would be measured from")
     beliefs = BackgroundAttack().beliefs(ledger.history(), knowledge)

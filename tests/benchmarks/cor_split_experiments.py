@@ -56,7 +56,8 @@ TECHNIQUES: dict[str, Publisher] = {
 }
 COLOURS = dict(zip(TECHNIQUES, ("#7f7f7f", "#0072b2", "#d55e00", "#009e73"), strict=True))
 SELECTIVITIES = (0.02, 0.04, 0.06, 0.08, 0.10)
-SHARES = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.04)
+SHARES = (0.01, 0.04)
+LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 21)
 CASCADE = {"people": 60_000, "rows": 20_000, "update": 2_000, "releases": 21}
 
 
@@ -137,38 +138,37 @@ def style(panel: plt.Axes) -> None:
 
 
 def cascade(given: argparse.Namespace) -> dict[str, object]:
-    """The share of the other people who are exposed in the end, by the share that is compromised."""
-    lengths = (2, 6, 21)
+    """The share of the other people who are exposed in the end, by the number of releases."""
     told: dict[str, dict[str, list[float]]] = {}
-    for name in ("m-invariance", "Cor-Split, strict"):
-        whole = replay(TECHNIQUES[name], snapshots("income", given.seed, **CASCADE), np.random.default_rng(given.seed))
-        for length in lengths:
-            ledger = Ledger(whole.entries[:length])
+    publishers: dict[str, Publisher] = {"m-invariance, m = 6": MInvariance(m=6)}
+    publishers |= {f"Cor-Split, m = {m}": CorSplit(m=m, n=N) for m in (6, 8, 10)}
+    for name, publisher in publishers.items():
+        whole = replay(publisher, snapshots("income", given.seed, **CASCADE), np.random.default_rng(given.seed))
+        for share in SHARES:
             shares = []
-            for share in SHARES:
+            for length in LENGTHS:
+                ledger = Ledger(whole.entries[:length])
                 known = ledger.sampled(share, np.random.default_rng(given.seed))
                 knowledge = ledger.knowledge(compromised=known, groups_known=True)
                 found = CompromisedAttack().run(ledger.history(), knowledge)
                 shares.append(found.exposed / found.of)
-            told.setdefault(name, {})[str(length)] = shares
-            print(f"  {name}, {length} releases: {', '.join(f'{one:.3f}' for one in shares)}", flush=True)
-    figure, panel = plt.subplots(figsize=(5.6, 3.8), layout="constrained")
-    for name, dash in (("m-invariance", "--"), ("Cor-Split, strict", "-")):
-        for length, colour in zip(lengths, ("#0072b2", "#e69f00", "#d55e00"), strict=True):
-            label = f"{name}, {length} releases"
-            panel.plot(np.array(SHARES) * 100, told[name][str(length)], dash, color=colour, label=label, linewidth=1.5)
-    estimate = [breach_probability(share, 21, M, N) for share in SHARES]
-    panel.plot(np.array(SHARES) * 100, estimate, ":", color="black", label="p_pb of the paper, L = 21", linewidth=1.5)
-    panel.set_xscale("log")
-    panel.set_xticks([0.05, 0.1, 0.2, 0.5, 1, 2, 4], ["0.05", "0.1", "0.2", "0.5", "1", "2", "4"])
-    panel.minorticks_off()
-    panel.set_xlabel("compromised, % of all people")
-    panel.set_ylabel("share of the others who are exposed")
-    style(panel)
-    panel.legend(frameon=False, fontsize=7.5)
+            told.setdefault(name, {})[str(share)] = shares
+            print(f"  {name}, {share:.0%}: {', '.join(f'{one:.3f}' for one in shares)}", flush=True)
+    figure, panels = plt.subplots(1, len(SHARES), figsize=(8.8, 3.4), layout="constrained", sharey=True)
+    for panel, share in zip(panels, SHARES, strict=True):
+        for (name, by_share), colour in zip(told.items(), ("#7f7f7f", "#d55e00", "#e69f00", "#009e73"), strict=True):
+            panel.plot(LENGTHS, by_share[str(share)], color=colour, label=name, linewidth=1.5, marker="o", markersize=3)
+        estimate = [breach_probability(share, length, M, N) for length in LENGTHS]
+        panel.plot(LENGTHS, estimate, ":", color="black", label="p_pb of the paper, m = 6, n = 3", linewidth=1.5)
+        panel.set_title(f"{share:.0%} of all people compromised", fontsize=10, loc="left")
+        panel.set_xlabel("releases")
+        style(panel)
+        panel.set_ylim(-0.02, 1)
+    panels[0].set_ylabel("share of the others who are exposed")
+    panels[0].legend(frameon=False, fontsize=8)
     figure.savefig(given.out / "cor-split-cascade.png", dpi=110)
     plt.close(figure)
-    return {"shares": SHARES, "exposed": told, "p_pb": estimate}
+    return {"releases": LENGTHS, "exposed": told}
 
 
 def small_histories(given: argparse.Namespace) -> dict[str, object]:

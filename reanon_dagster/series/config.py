@@ -200,7 +200,7 @@ class SensitiveColumn(Part):
 class Technique(Parameters):
     """How the table is made safe."""
 
-    name: Text = Field(description="m-invariance; more techniques come later.")
+    name: Text = Field(description="One of the techniques below.")
 
 
 class MoreCheck(Parameters):

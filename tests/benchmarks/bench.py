@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "benchmarks")]
 
 import bpg  # noqa: E402
+import cor_split  # noqa: E402
 import m_invariance as benchmarks  # noqa: E402
 import mondrian  # noqa: E402
 
@@ -52,6 +53,8 @@ def lines(folder: Path) -> Iterator[Line]:
     growth, memory = benchmarks.growth_and_memory(data)
     yield Line("m-invariance: publish 2M rows / 200k rows, CPU", growth, 13)
     yield Line("m-invariance: peak memory over the input at 2M rows, bytes a row", memory, 120)
+    for name, ratio, target in cor_split.lines():
+        yield Line(name, ratio, target)
     yield Line("reanon publish, 200k rows / pandas read_csv + to_parquet", benchmarks.end_to_end(data), 5)
     yield Line("imports of the plain command, seconds of CPU", benchmarks.import_seconds(), 2)
     yield Line("reanon --help, seconds of CPU", benchmarks.help_seconds(), 0.5)

@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from reanon_core.algorithms.cor_split.cor_partition import cor_partition
 from reanon_core.algorithms.cor_split.loom import Loom, loom_of
 from reanon_core.algorithms.cor_split.repairing import repair, woven
 from reanon_core.algorithms.cor_split.settling import settle_components
@@ -14,7 +15,10 @@ from reanon_core.bucketing.moving import COUNTERFEIT, Layout
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.bucketing.splitting import split_buckets
 from reanon_core.inference.webs import Web
-from reanon_core.model.arrays import Int32, Int64
+from reanon_core.kernels.counting import presorted
+from reanon_core.kernels.ranks import dense_ranks
+from reanon_core.kernels.siphash import fresh_key, siphash_words
+from reanon_core.model.arrays import MISSING, Int32, Int64, UInt64
 from reanon_core.model.snapshot import Snapshot
 
 Partition = Literal["repair", "paper"]
@@ -48,7 +52,7 @@ def partitioned(
     low: Int64,
     scales: Int64,
     rules: Rules,
-    rng: np.random.Generator,  # noqa: ARG001
+    rng: np.random.Generator,
 ) -> Partitioned:
     """Split the buckets and make every group hc-safe.
 
@@ -62,12 +66,30 @@ def partitioned(
     lists = np.diff(signatures.offsets)
     depth = np.diff(layout.starts[signatures.offsets]) // lists
     begin = state.web.groups + np.concatenate([np.zeros(1, np.int64), np.cumsum(depth)])
-    repair(loom, begin, lists)
+    if rules.partition == "paper":
+        cor_partition(loom, begin, lists, _sorted_lists(snapshot, layout), layout.starts, _coins(len(layout.row), rng))
+    else:
+        repair(loom, begin, lists)
     if rules.combine and rules.n > 1:
         settle_components(loom, _values_of_groups(loom, begin, lists))
     places, groups = woven(loom, entry_group)
     layered = _with_layers(layout, entry_group, signatures, loom, groups)
     return Partitioned(layout=layered[0], entry_group=layered[1], web=_web_of(loom, places, groups))
+
+
+def _sorted_lists(snapshot: Snapshot, layout: Layout) -> Int32:
+    """The entries of every slot sorted by each attribute [d, e], rows without a value first."""
+    order = np.empty((len(snapshot.qi), len(layout.row)), np.int32)
+    for attribute, codes in enumerate(snapshot.qi):
+        laid_out = np.where(layout.row >= 0, codes[layout.row], MISSING).astype(np.int32)
+        ranks, occurring = dense_ranks(laid_out)
+        order[attribute] = presorted(ranks, len(occurring), layout.starts)
+    return order
+
+
+def _coins(count: int, rng: np.random.Generator) -> UInt64:
+    """Random words for discarding rows: a function of a fresh key, like all that shows in a release."""
+    return siphash_words(np.arange(max(1, count)), fresh_key(rng))
 
 
 def _values_of_groups(loom: Loom, begin: Int64, lists: Int64) -> Int64:

@@ -11,6 +11,7 @@ from reanon_core.algorithms.bpg.sides import (
     Rules,
     Sides,
     clean,
+    clear,
     helps,
     holds,
     move,
@@ -40,11 +41,11 @@ def correct(members: Members, wanted: Bool, rows: Rows, sides: Sides, rules: Rul
     if rules.reserve > rules.k and rules.variant != NODIRTY:
         least, whole = _least(members, wanted, rows, rules)
     side = np.where(least, PUBLISHED, STAYS).astype(np.int8)
-    tally(sides, side, 1, members, rows)
+    tally(sides, side, members, rows)
     answer = FINE
     if not parted(sides, members.past.shape[1], rules):
         answer = UNCORRECTED if rules.variant == NODIRTY else _corrected(side, members, wanted, rows, sides, rules)
-    tally(sides, side, -1, members, rows)
+    clear(sides, members.past.shape[1])
     return answer, side, whole
 
 

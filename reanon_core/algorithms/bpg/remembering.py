@@ -5,7 +5,6 @@ import numpy as np
 from reanon_core.algorithms.bpg.drawing import Drawn
 from reanon_core.algorithms.bpg.state import BpgState
 from reanon_core.compiled import compiled
-from reanon_core.kernels.counting import counting_order, starts_of
 from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.model.snapshot import TABLE
 
@@ -30,14 +29,12 @@ def remembered(state: BpgState, drawn: Drawn, piece: Int32, extent: Int64, met: 
     used = np.flatnonzero(np.bincount(label, minlength=1))
     number = np.zeros(int(used.max(initial=-1)) + 1, dtype=np.int32)
     number[used] = np.arange(len(used), dtype=np.int32)
-    neighbourhood = number[label].astype(np.int32)
-    origin = np.full(len(used), NOBODY, dtype=np.int32)  # the old neighbourhood of each new one
-    old = before >= 0
-    origin[neighbourhood[old]] = state.neighbourhood[before[old]]
+    neighbourhood = number[label].astype(np.int32, copy=False)
+    origin, divided = _origins(state, entry, piece, known, used)  # the old neighbourhood of each new one
     now = used >= state.neighbourhoods
     offsets, releases = _signatures(origin, now, state.offsets, state.releases, state.time + 1)
     columns, values = _columns(
-        neighbourhood, origin, now, before, current, state.columns, state.values, state.value_starts()
+        neighbourhood, origin, now, divided, before, current, state.columns, state.values, state.value_starts()
     )
     last, qi = _latest(state, drawn, known)
     return BpgState(
@@ -53,6 +50,17 @@ def remembered(state: BpgState, drawn: Drawn, piece: Int32, extent: Int64, met: 
         np.concatenate([qi, snapshot.qi[:, new]], axis=1)[:, order],
         met,
     )
+
+
+def _origins(state: BpgState, entry: Int32, piece: Int32, known: Int64, used: Int64) -> tuple[Int32, Bool]:
+    """The old neighbourhood of each new one, NOBODY without one; and whether that was divided or published."""
+    parent = np.full(max(int(used.max(initial=-1)) + 1, state.neighbourhoods), NOBODY, dtype=np.int32)
+    parent[: state.neighbourhoods] = np.arange(state.neighbourhoods)
+    homes = state.neighbourhood[entry[known]]
+    parent[state.neighbourhoods + piece[known]] = homes
+    touched = np.zeros(state.neighbourhoods + 1, dtype=np.bool_)  # the last one is for those without
+    touched[homes] = True
+    return parent[used], touched[parent[used]]
 
 
 def _merged(one: Int64, other: Int64) -> Int64:
@@ -100,6 +108,7 @@ def _columns(
     neighbourhood: Int32,
     origin: Int32,
     now: Bool,
+    divided: Bool,
     before: Int64,
     current: Int32,
     columns: Int32,
@@ -107,49 +116,76 @@ def _columns(
     value_starts: Int64,
 ) -> tuple[Int32, Int32]:
     """The different columns of each neighbourhood, as their number and as values person by person."""
-    members, starts = counting_order(neighbourhood, len(origin)), starts_of(neighbourhood, len(origin))
-    tables_start = np.zeros(len(origin) + 1, dtype=np.int64)
+    past = np.zeros(len(origin), dtype=np.int32)
+    starts, pairs = np.zeros(len(origin) + 1, dtype=np.int64), np.zeros(len(origin) + 1, dtype=np.int64)
     for i, old in enumerate(origin):
-        most = (columns[old] if old >= 0 else 0) + (1 if now[i] else 0)
-        tables_start[i + 1] = tables_start[i] + most
-    kept = np.empty(tables_start[-1], dtype=np.int32)
-    count = np.zeros(len(origin), dtype=np.int32)
-    for i, old in enumerate(origin):
-        past = columns[old] if old >= 0 else 0
-        own = members[starts[i] : starts[i + 1]]
-        for column in range(past + (1 if now[i] else 0)):
-            column_or_now = column if column < past else NOBODY
-            new = True
-            for earlier in kept[tables_start[i] : tables_start[i] + count[i]]:
-                if _same(own, earlier, column_or_now, before, current, values, value_starts):
-                    new = False
-                    break
-            if new:
-                kept[tables_start[i] + count[i]] = column_or_now
-                count[i] += 1
+        past[i] = columns[old] if old >= 0 else 0
+        most = past[i] + (1 if now[i] else 0)
+        starts[i + 1] = starts[i] + most
+        # What was neither divided nor published has the columns that it had.
+        pairs[i + 1] = pairs[i] + (most * (most - 1) // 2 if divided[i] else 0)
+    differ = _differing(neighbourhood, starts, pairs, past, before, current, values, value_starts)
+    kept, count = _different(starts, pairs, differ)
     total = 0
-    for own_neighbourhood in neighbourhood:
-        total += count[own_neighbourhood]
-    result = np.empty(total, dtype=np.int32)
-    at = 0
+    for i in neighbourhood:
+        total += count[i]
+    result, at = np.empty(total, dtype=np.int32), 0
     for person, i in enumerate(neighbourhood):
-        for place in range(tables_start[i], tables_start[i] + count[i]):
-            result[at] = _value(person, kept[place], before, current, values, value_starts)
+        for place in range(starts[i], starts[i] + count[i]):
+            result[at] = _value(person, kept[place], past[i], before, current, values, value_starts)
             at += 1
     return count, result
 
 
 @compiled
-def _same(own: Int32, one: int, other: int, before: Int64, current: Int32, values: Int32, value_starts: Int64) -> bool:
-    """Whether two columns show the same value for each member."""
-    for person in own:
-        here = _value(person, one, before, current, values, value_starts)
-        if here != _value(person, other, before, current, values, value_starts):
-            return False
-    return True
+def _differing(
+    neighbourhood: Int32,
+    starts: Int64,
+    pairs: Int64,
+    past: Int32,
+    before: Int64,
+    current: Int32,
+    values: Int32,
+    value_starts: Int64,
+) -> Bool:
+    """For each neighbourhood and each two of its columns whether they differ for anybody, in the order of people.
+
+    That order runs along memory, which the order of neighbourhoods would not.
+    """
+    differ = np.zeros(pairs[-1], dtype=np.bool_)
+    for person, i in enumerate(neighbourhood):
+        if pairs[i + 1] > pairs[i]:
+            at = pairs[i]
+            for one in range(1, starts[i + 1] - starts[i]):
+                here = _value(person, one, past[i], before, current, values, value_starts)
+                for other in range(one):
+                    if here != _value(person, other, past[i], before, current, values, value_starts):
+                        differ[at] = True
+                    at += 1
+    return differ
 
 
 @compiled
-def _value(person: int, column: int, before: Int64, current: Int32, values: Int32, value_starts: Int64) -> int:
-    """What a column shows of a person; column -1 is this release."""
-    return int(current[person] if column == NOBODY else values[value_starts[before[person]] + column])
+def _different(starts: Int64, pairs: Int64, differ: Bool) -> tuple[Int32, Int32]:
+    """The columns of each neighbourhood that differ from all before them, from its start on; and how many there are."""
+    kept, count = np.empty(starts[-1], dtype=np.int32), np.zeros(len(starts) - 1, dtype=np.int32)
+    for i in range(len(count)):
+        at = pairs[i]
+        for one in range(starts[i + 1] - starts[i]):
+            new = True
+            if pairs[i + 1] > pairs[i]:
+                for _ in range(one):
+                    new = new and differ[at]
+                    at += 1
+            if new:
+                kept[starts[i] + count[i]] = one
+                count[i] += 1
+    return kept, count
+
+
+@compiled
+def _value(
+    person: int, column: int, past: int, before: Int64, current: Int32, values: Int32, value_starts: Int64
+) -> int:
+    """What a column shows of a person; the one after the past ones is this release."""
+    return int(current[person] if column >= past else values[value_starts[before[person]] + column])

@@ -17,7 +17,18 @@ from reanon_core.algorithms.bpg.correcting import (
     UNCORRECTED,
     correct,
 )
-from reanon_core.algorithms.bpg.sides import NOWHERE, PUBLISHED, Members, Rows, Rules, Sides, empty_sides, holds, tally
+from reanon_core.algorithms.bpg.sides import (
+    NOWHERE,
+    PUBLISHED,
+    Members,
+    Rows,
+    Rules,
+    Sides,
+    clear,
+    empty_sides,
+    holds,
+    tally,
+)
 from reanon_core.algorithms.bpg.state import BpgState
 from reanon_core.compiled import compiled
 from reanon_core.kernels.counting import counting_order, starts_of
@@ -171,9 +182,9 @@ def _withdraw(rows: Int32, piece: Int32, home: Int32, free: Int64, refused: Int8
 def _newcomers(part: Int32, rows: Rows, sides: Sides, rules: Rules) -> tuple[int, int]:
     """Whether people who were never published satisfy the principle among themselves; and with how many invented."""
     members, side = Members(part, np.empty((len(part), 0), dtype=np.int32)), np.zeros(len(part), dtype=np.int8)
-    tally(sides, side, 1, members, rows)  # all on the published side
+    tally(sides, side, members, rows)  # all on the published side
     good, distinct = holds(sides, PUBLISHED, 0, rules), sides.distinct[PUBLISHED, 0]
-    tally(sides, side, -1, members, rows)
+    clear(sides, 0)
     if good:
         return FINE, 0
     if rules.variant != GHOST or rules.values < rules.ell:

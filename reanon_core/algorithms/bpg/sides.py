@@ -98,13 +98,22 @@ def clean(sides: Sides, rules: Rules) -> bool:
 
 
 @compiled
-def tally(sides: Sides, side: Int8, step: int, members: Members, rows: Rows) -> None:
-    """Add every member to their side, or take them away."""
+def clear(sides: Sides, columns: int) -> None:
+    """Zero again."""
+    sides.counts[:, : columns + 1] = 0
+    sides.distinct[:, : columns + 1] = 0
+    sides.size[:] = 0
+    sides.asked[:] = 0
+
+
+@compiled
+def tally(sides: Sides, side: Int8, members: Members, rows: Rows) -> None:
+    """Add every member to their side."""
     # Tuples of arrays are costly to hand on: the loop has the arrays themselves.
     counts, distinct, size, asked = sides.counts, sides.distinct, sides.size, sides.asked
     place, past, sensitive, rank = members.row, members.past, rows.sensitive, rows.rank
     for i in range(len(side)):
-        _add(counts, distinct, size, asked, side[i], step, place[i], past, i, sensitive, rank)
+        _add(counts, distinct, size, asked, side[i], 1, place[i], past, i, sensitive, rank)
 
 
 @compiled
@@ -174,8 +183,6 @@ def _add(
 @compiled
 def _count(counts: Int32, distinct: Int64, side: int, step: int, column: int, value: int) -> None:
     before = counts[side, column, value]
-    counts[side, column, value] = before + step
-    if before == 0:
-        distinct[side, column] += 1
-    elif before + step == 0:
-        distinct[side, column] -= 1
+    after = before + step
+    counts[side, column, value] = after
+    distinct[side, column] += (after > 0) - (before > 0)  # without a branch, which would be a guess every time

@@ -15,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "benchmarks")]
 
+import js_reduce  # noqa: E402
 import m_invariance as benchmarks  # noqa: E402
 import mondrian  # noqa: E402
 
@@ -48,6 +49,11 @@ def lines(folder: Path) -> Iterator[Line]:
     yield Line("m-invariance: publish 2M rows / 200k rows, CPU", growth, 13)
     yield Line("m-invariance: peak memory over the input at 2M rows, bytes a row", memory, 120)
     yield Line("reanon publish, 200k rows / pandas read_csv + to_parquet", benchmarks.end_to_end(data), 5)
+    for name, (milliseconds, sorts) in js_reduce.against_hilbert().items():
+        most = {"1-step": 10, "full history": 30}[name]
+        yield Line(f"js-reduce: publish a view of 5,000 rows, {name}, milliseconds of CPU", milliseconds, most)
+        yield Line(f"js-reduce: publish a view of 5,000 rows, {name} / one Hilbert sort of it", sorts, most / 0.4)
+    yield Line("js-reduce: CPU a row, views of 500k rows / of 5k rows", js_reduce.growth(), 1.3)
     yield Line("imports of the plain command, seconds of CPU", benchmarks.import_seconds(), 2)
     yield Line("reanon --help, seconds of CPU", benchmarks.help_seconds(), 0.5)
 

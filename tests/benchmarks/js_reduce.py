@@ -64,7 +64,7 @@ def growth(large: int = 500_000, views: int = 4) -> float:
     a_row = []
     for rows in (ROWS, large):
         snapshots = list(exams.snapshots(1, views=views, rows=rows, pool=rows * 3 // 2))
-        runs = [seconds_a_view(one_step(), snapshots, warm_up=False)[1:] for _ in range(9 if rows == ROWS else 2)]
+        runs = [seconds_a_view(one_step(), snapshots, warm_up=False)[1:] for _ in range(15 if rows == ROWS else 4)]
         a_row.append(min(sum(run) for run in runs[1:]) / rows)
     return a_row[1] / a_row[0]
 

@@ -22,8 +22,8 @@ PASSES = 3
 GROUNDS = {"equal": EQUAL, "ordered": ORDERED, "hierarchical": HIERARCHICAL}
 REASONS = {
     FEW: "too few rows or values left for a group",
-    FAR: "no group close enough to the table (t)",
-    UNLIKE: "no group with beliefs alike enough (j)",
+    FAR: "t: no group close enough to the table",
+    UNLIKE: "j: no group of people alike enough",
 }
 
 

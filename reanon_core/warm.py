@@ -32,6 +32,7 @@ def warm() -> None:
     techniques = [(name, WEAKEST[name] | leaving.get(name, {})) for name in PUBLISHERS]
     techniques += [("sequential", {"ell": 2, "worlds": "ring", "on_delete": "defer"})]
     techniques += [("m-invariance", {"m": 2, "assignment": how}) for how in ("stable", "paper")]
+    techniques += [("js-reduce", {**WEAKEST["js-reduce"], "posterior": "sum"})]
     for name, parameters in techniques:
         publisher = build_publisher(name, parameters)
         ledger = replay(publisher, snapshots(), np.random.default_rng(0))

@@ -238,8 +238,11 @@ def write_knowledge(folder: Path, *, pool: int = 7500) -> None:
     with (folder / "transitions.csv").open("w", encoding="utf-8", newline="") as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(("age", "gender", "weight", "from", "to", "probability", "then"))
+        reached = {int(then[0, value]) for value in np.flatnonzero(start.any(axis=0))}
+        for _ in range(STATES):
+            reached |= {int(then[s, v]) for s in reached for v in np.flatnonzero(chances[:, s].any(axis=0))}
         for number, kind in enumerate(kinds):
-            for state in range(1, STATES - 2):
+            for state in sorted(reached - {STATES - 2, STATES - 1}):
                 row = chances[number, state]
                 for value in np.flatnonzero(row):
                     out.writerow(

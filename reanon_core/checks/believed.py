@@ -89,6 +89,10 @@ def revised(entry: Entry, past: Past, background: Background, expected: Float64,
     known = shared_out(posterior, expected, hosting_groups(entry), shown)
     expectation, matrix, states = _known(persons, past, background)
     tables, own = expectation.of(row_class)
+    if mode == "product" and background.following is None:
+        # Windows that differ in their oldest value only will be one: forgetting it first saves most of the work.
+        coo = matrix.tocoo()
+        matrix, states = _matrix(coo.row, CountedPast.kept(states, background.memory)[coo.col], coo.data, len(persons))
     coo = matrix.tocoo()
     row, column, weight = coo.row.astype(np.int64), coo.col.astype(np.int64), coo.data
     rows, targets, weights = [], [], []

@@ -62,6 +62,12 @@ class CountedPast:
         longer: Int64 = (window * BASE + value + 1) % BASE**memory
         return longer
 
+    @staticmethod
+    def kept(window: Int64, memory: int) -> Int64:
+        """The part of each window that one value more will leave."""
+        shorter: Int64 = window % BASE ** (memory - 1)
+        return shorter
+
     def with_table(self, snapshot: Snapshot, background: Background) -> "CountedPast":
         """Count one more original table, where the knowledge needs it; always know its values."""
         values = len(snapshot.schema.sensitive.values)

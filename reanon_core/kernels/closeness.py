@@ -6,6 +6,7 @@ from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Float64, Int32, Int64
 
 EQUAL, ORDERED, HIERARCHICAL = 0, 1, 2
+ROUNDING = 1e-12
 
 
 @compiled
@@ -62,14 +63,26 @@ def _climb(parent: Int32, child: Int32, extra: Float64, spread: Float64) -> None
 
 
 @compiled
-def entropies(rows: Float64) -> Float64:
-    """The entropy of each distribution, in bits."""
-    result = np.zeros(len(rows))
-    for row in range(len(rows)):
-        for value in range(rows.shape[1]):
-            if rows[row, value] > 0:
-                result[row] -= rows[row, value] * np.log2(rows[row, value])
-    return result
+def distributions(expected: Float64) -> tuple[Float64, Float64]:
+    """The rows normalised, and the entropy of each in bits; a row without any mass is uniform.
+
+    Rows that all sum up to 1 already are given back as they are: a large table is not copied for nothing.
+    """
+    size, width = expected.shape
+    entropy, total = np.zeros(size), np.empty(size)
+    whole = True
+    for row in range(size):
+        total[row] = expected[row].sum()
+        whole = whole and abs(total[row] - 1) < ROUNDING
+    rows = expected if whole else expected.copy()
+    for row in range(size):
+        for value in range(width):
+            if not whole:
+                rows[row, value] = rows[row, value] / total[row] if total[row] > 0 else 1 / width
+            chance = rows[row, value]
+            if chance > 0:
+                entropy[row] -= chance * np.log2(chance)
+    return rows, entropy
 
 
 @compiled

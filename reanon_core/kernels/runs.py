@@ -29,6 +29,9 @@ def close_runs(
     group: Int32,  # [n] written: the group of each row that gets one
     why: Int8,  # [n] written: why each other row has none
     groups: int,
+    group_sums: Float64,  # [most groups, values] written: the sums of each group's rows
+    group_counts: Int64,  # [most groups, values] written: how often each group has each value
+    group_entropy: Float64,  # [most groups] written: the sum of its rows' entropies
 ) -> int:
     """Close groups along the order, and give their number.
 
@@ -63,6 +66,7 @@ def close_runs(
         if fits:
             for i in range(begin, end):
                 group[order[i]] = groups
+            group_sums[groups], group_counts[groups], group_entropy[groups] = sums, counts, total
             groups += 1
             begin = end
         elif max_run > 0 and (size >= min(max_run, len(order) - begin) or least > min(max_run, len(order) - begin)):
@@ -94,6 +98,9 @@ def join_neighbours(
     passes: int,
     group: Int32,  # [n] written
     groups: int,
+    sums: Float64,  # as `close_runs` has left them; written
+    counts: Int64,
+    total: Float64,
 ) -> int:
     """Let every row without a group join the nearest group along the curve that stays fit; how many have joined.
 
@@ -101,8 +108,7 @@ def join_neighbours(
     meanwhile, so whoever found none is tried again in the next pass.
     """
     values = len(share)
-    sums, counts = np.zeros((groups, values)), np.zeros((groups, values), dtype=np.int64)
-    total, size = np.zeros(groups), np.zeros(groups, dtype=np.int64)
+    size = np.zeros(groups, dtype=np.int64)
     extra, spread, more = np.zeros(nodes), np.zeros(nodes), np.empty(values)
     alone, near = np.empty(len(order), dtype=np.int64), np.empty(len(order), dtype=np.int64)
     waiting, left = 0, -1
@@ -114,11 +120,7 @@ def join_neighbours(
             waiting += 1
             continue
         left = own
-        counts[own, sensitive[row]] += 1
-        total[own] += entropy[row]
         size[own] += 1
-        for value in range(values):
-            sums[own, value] += rows[row, value]
     joined = 0
     for _ in range(passes):
         kept = 0

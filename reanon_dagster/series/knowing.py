@@ -245,7 +245,7 @@ class _Tables:
     @staticmethod
     def _hold_states(lines: list[Line], values: tuple[str, ...], complaints: Complaints) -> None:
         reached = {line.cells.get("then") or line.cells["to"] for line in lines} | set(values)
-        for line in lines:
+        for line in {line.cells["from"]: line for line in reversed(lines)}.values():  # the first line of each
             if line.cells["from"] not in reached:
                 complaints.add(
                     "begin at a value, or at a state that something leads to", line.cells["from"], line.number

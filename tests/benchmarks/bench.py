@@ -17,6 +17,7 @@ sys.path[:0] = [str(ROOT / "tests" / "benchmarks")]
 
 import bpg  # noqa: E402
 import cor_split  # noqa: E402
+import js_reduce  # noqa: E402
 import m_invariance as benchmarks  # noqa: E402
 import mondrian  # noqa: E402
 
@@ -56,6 +57,11 @@ def lines(folder: Path) -> Iterator[Line]:
     for name, ratio, target in cor_split.lines():
         yield Line(name, ratio, target)
     yield Line("reanon publish, 200k rows / pandas read_csv + to_parquet", benchmarks.end_to_end(data), 5)
+    for name, (milliseconds, sorts) in js_reduce.against_hilbert().items():
+        most = {"1-step": 10, "full history": 30}[name]
+        yield Line(f"js-reduce: publish a view of 5,000 rows, {name}, milliseconds of CPU", milliseconds, most)
+        yield Line(f"js-reduce: publish a view of 5,000 rows, {name} / one Hilbert sort of it", sorts, most / 0.4)
+    yield Line("js-reduce: CPU a row, views of 500k rows / of 5k rows", js_reduce.growth(), 1.3)
     yield Line("imports of the plain command, seconds of CPU", benchmarks.import_seconds(), 2)
     yield Line("reanon --help, seconds of CPU", benchmarks.help_seconds(), 0.5)
 

@@ -221,4 +221,4 @@ def test_m_invariance_may_have_its_knowledge_changed(folder: Path) -> None:
 def test_withheld_people_are_counted_with_the_reason(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = SERIES.replace("k: 5, t: 0.6, j: 1.0", "k: 5, t: 0.05, j: 1.0, max_run: 60, leftovers: suppress")
     assert main(["publish", str(written(folder, "", text))]) == 0
-    assert "(t)" in capsys.readouterr().out
+    assert "withheld (t: no group close enough to the table)" in capsys.readouterr().out

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from reanon_core.kernels.closeness import EQUAL, HIERARCHICAL, ORDERED, entropies
+from reanon_core.kernels.closeness import EQUAL, HIERARCHICAL, ORDERED, distributions
 from reanon_core.kernels.hilbert import hilbert_bits, hilbert_indices, stable_order
 from reanon_core.kernels.runs import FAR, FEW, UNLIKE, close_runs, join_neighbours
 from reanon_core.model.arrays import Float64, Int32, Int64
@@ -22,8 +22,8 @@ PASSES = 3
 GROUNDS = {"equal": EQUAL, "ordered": ORDERED, "hierarchical": HIERARCHICAL}
 REASONS = {
     FEW: "too few rows or values left for a group",
-    FAR: "no group close enough to the table (t)",
-    UNLIKE: "no group with beliefs alike enough (j)",
+    FAR: "t: no group close enough to the table",
+    UNLIKE: "j: no group of people alike enough",
 }
 
 
@@ -64,21 +64,24 @@ def generalize(
 ) -> Grouping:
     """Close groups along the Hilbert curve; then relax or merge what is left over, or withhold it.
 
-    Paper: [RPB12] Section 6.3 and Algorithm 4. `expected` [n, values] is normalised.
+    Paper: [RPB12] Section 6.3 and Algorithm 4. `expected` [n, values] is normalised first (erratum E2 of the paper: the
+    rows of its running example are partial, and their divergence is none).
     """
     order = hilbert_order(snapshot.qi, extent)
     ancestors, nodes = _tree(snapshot.schema, distance)
     counts = np.bincount(snapshot.sensitive, minlength=len(snapshot.schema.sensitive.values))
     share = counts / max(1, snapshot.size)
-    entropy = entropies(expected)
+    rows, entropy = distributions(expected)
+    most, values = snapshot.size // thresholds.k + 1, expected.shape[1]
+    sums, value_counts, total = np.empty((most, values)), np.empty((most, values), np.int64), np.empty(most)
     group = np.full(snapshot.size, WITHHELD, dtype=np.int32)
     why = np.zeros(snapshot.size, dtype=np.int8)
     ground = GROUNDS[distance]
 
-    def closed(rows: Int64, limits: Thresholds, groups: int) -> int:
+    def closed(along: Int64, limits: Thresholds, groups: int) -> int:
         return close_runs(
-            rows, expected, entropy, snapshot.sensitive, share, limits.k, limits.ell, limits.t, limits.j,
-            limits.max_run, ground, ancestors, nodes, group, why, groups,
+            along, rows, entropy, snapshot.sensitive, share, limits.k, limits.ell, limits.t, limits.j, limits.max_run,
+            ground, ancestors, nodes, group, why, groups, sums, value_counts, total,
         )  # fmt: skip
 
     groups = closed(order, thresholds, 0)
@@ -86,8 +89,8 @@ def generalize(
         groups = closed(order[group[order] == WITHHELD], thresholds.widened(slack), groups)
     elif leftovers == "merge" and groups:
         join_neighbours(
-            order, expected, entropy, snapshot.sensitive, share, thresholds.t, thresholds.j, ground, ancestors, nodes,
-            NEIGHBOURS, PASSES, group, groups,
+            order, rows, entropy, snapshot.sensitive, share, thresholds.t, thresholds.j, ground, ancestors, nodes,
+            NEIGHBOURS, PASSES, group, groups, sums, value_counts, total,
         )  # fmt: skip
     reason = np.bincount(why[group == WITHHELD], minlength=UNLIKE + 1)
     return Grouping(group, groups, {text: int(reason[code]) for code, text in REASONS.items() if reason[code]})

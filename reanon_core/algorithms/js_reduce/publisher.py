@@ -164,7 +164,7 @@ class JsReduce:
         extent = grown_extent(snapshot, state.extent)
         grouping = generalize(
             snapshot,
-            normalised(expected),
+            expected,
             extent,
             self.thresholds(),
             self.distance,
@@ -205,16 +205,6 @@ class JsReduce:
             f"no group of {self.k} rows or more keeps t = {self.t} and j = {self.j} in a table of {snapshot.size:,} "
             f"rows ({reasons}); greater thresholds or a greater max_run would help, or a smaller k"
         )
-
-
-def normalised(expected: Float64) -> Float64:
-    """Rows that sum up to 1; a row without any mass is uniform.
-
-    Erratum E2 of the paper: the rows of its running example are partial, and their divergence is none.
-    """
-    total = expected.sum(axis=1, keepdims=True)
-    width = max(1, expected.shape[1])
-    return np.where(total > 0, expected / np.where(total > 0, total, 1), 1 / width)
 
 
 def _between(value: object, most: float) -> bool:

@@ -123,7 +123,7 @@ def matched_people(
                 them = them[np.argsort(people_key[them], kind="mergesort")]
                 row_runs, people_runs = _runs(some, row_key), _runs(them, people_key)
             shape = (len(row_runs) - 1, len(people_runs) - 1)
-            if (shape[0] + shape[1]) * greatest < 2**30:  # half the memory is more than twice the speed
+            if (shape[0] + shape[1]) * greatest < 2**28:  # half the memory is more than twice the speed
                 small = np.empty(shape, dtype=np.int32)
                 _fill_costs(
                     small, some[row_runs[:-1]], them[people_runs[:-1]], low, high, codes, kind, weight, join, join_at,

@@ -5,9 +5,10 @@ import os
 
 import numpy as np
 
-from reanon_core.model.errors import InvalidParameter, Problem, Refused
+from reanon_core.model.errors import InvalidParameter, Problem, Refused, counted
 from reanon_dagster.commands.speaking import say
 from reanon_dagster.releasing.publish import look
+from reanon_dagster.series.declared import Series
 from reanon_dagster.series.loading import load_series
 from reanon_dagster.sources.locating import shown_path, snapshot_exists, source_path
 from reanon_dagster.sources.reading import read_ids
@@ -35,12 +36,20 @@ def run(options: argparse.Namespace) -> int:
     ids, persons = read_ids(series, options.release, pseudonym_key(series.private_folder, view.frozen.get("key")))
     with opened(series.private_folder, read_only=True) as connection:
         trace = reading.trace(connection, record.position)
-    if not np.isin(trace.persons, persons).all():
+    here = np.isin(trace.persons, persons)
+    if not here.all() and not _keeps_people(series):
         raise Refused(f"the snapshot of {options.release} is not the one it was published from; bring that one back")
     order = persons.argsort()
-    place = order[persons[order].searchsorted(trace.persons)]
-    columns = pa.table({"id": ids.take(pa.array(place)), "row": pa.array(trace.rows)})
+    place = order[persons[order].searchsorted(trace.persons[here])]
+    columns = pa.table({"id": ids.take(pa.array(place)), "row": pa.array(trace.rows[here])})
     with os.fdopen(os.open(options.out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         pyarrow.parquet.write_table(columns, file)
-    say(f"{series.name} {options.release}: traced {columns.num_rows} rows (private)", quiet=options.quiet)
+    gone = int((~here).sum())
+    left = f"; {counted(gone, 'row shows', 'rows show')} people who have left the source, without an id" if gone else ""
+    say(f"{series.name} {options.release}: traced {columns.num_rows} rows (private){left}", quiet=options.quiet)
     return 0
+
+
+def _keeps_people(series: Series) -> bool:
+    """Whether releases may show people whom the snapshot has lost: the technique defers that they leave."""
+    return bool(series.parameters.get("on_delete") == "defer")

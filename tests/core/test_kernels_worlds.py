@@ -126,7 +126,7 @@ def test_buckets_are_diverse_and_cannot_be_cut_further(seed: int) -> None:
 
 
 def cuttable(qi: np.ndarray, sensitive: np.ndarray, ell: int) -> bool:
-    """Whether some boundary between values, or between children of the lowest common node, leaves both sides diverse."""
+    """Whether a boundary between values, or children of the lowest common node, leaves both sides diverse."""
     for attribute, codes in enumerate(qi):
         for boundary in range(int(codes.min()), int(codes.max())):
             left = codes <= boundary
@@ -139,7 +139,7 @@ def cuttable(qi: np.ndarray, sensitive: np.ndarray, ell: int) -> bool:
 
 
 def separates(codes: np.ndarray, boundary: int) -> bool:
-    """Whether the children of the lowest common node differ between the last leaf before the cut and the first after."""
+    """Whether the last leaf before the cut and the first after it lie below different children of the common node."""
     here, there = int(codes[codes <= boundary].max()), int(codes[codes > boundary].min())
     low, high = CITIES.paths[int(codes.min())], CITIES.paths[int(codes.max())]
     common = next(label for label in low if label in high)

@@ -17,6 +17,7 @@ sys.path[:0] = [str(ROOT / "tests" / "benchmarks")]
 
 import m_invariance as benchmarks  # noqa: E402
 import mondrian  # noqa: E402
+import sequential  # noqa: E402
 
 ANCHORS = ROOT.parent / "shared" / "anchors"
 
@@ -44,12 +45,25 @@ def lines(folder: Path) -> Iterator[Line]:
     ratio = mondrian.against_anchor(data.table, folder, ANCHORS if ANCHORS.is_dir() else None)
     if ratio is not None:
         yield Line("mondrian: partition / C++ anchor, CPU, 200k rows, k=l=10", ratio, 2)
+    yield from sequential_lines()
     growth, memory = benchmarks.growth_and_memory(data)
     yield Line("m-invariance: publish 2M rows / 200k rows, CPU", growth, 13)
     yield Line("m-invariance: peak memory over the input at 2M rows, bytes a row", memory, 120)
     yield Line("reanon publish, 200k rows / pandas read_csv + to_parquet", benchmarks.end_to_end(data), 5)
     yield Line("imports of the plain command, seconds of CPU", benchmarks.import_seconds(), 2)
     yield Line("reanon --help, seconds of CPU", benchmarks.help_seconds(), 0.5)
+
+
+def sequential_lines() -> Iterator[Line]:
+    """Sequential releases: the ten releases of the paper on 100,000 synthetic people, ell = 5."""
+    sequential.warmed()
+    seconds, losses = sequential.ten_releases()
+    _, plain = sequential.ten_releases(approach="non-sequential")
+    yield Line("sequential: worlds and ten releases, 100k people, ell=5, seconds of CPU", seconds, 15)
+    yield Line("sequential: mean LM / non-sequential, 100k people, ell=5", sum(losses) / sum(plain), 0.40)
+    worst = max(ours / theirs for ours, theirs in zip(losses, plain, strict=True))
+    yield Line("sequential: greatest LM / non-sequential of a release", worst, 1)
+    yield Line("sequential: matching of the largest component / scipy, CPU", sequential.against_scipy(), 0.3)
 
 
 def main() -> int:

@@ -8,7 +8,10 @@ from reanon_core.model.errors import Refused
 if TYPE_CHECKING:
     from reanon_dagster.series.declared import Series
 
-SAFE = "title, description, owners, publish.formats, more checks, more releases.names at the end, the columns of releases to come"
+SAFE = (
+    "title, description, owners, publish.formats, more checks, more releases.names at the end, "
+    "the columns of releases to come"
+)
 
 
 def require_unchanged(series: "Series", frozen: str | None) -> None:

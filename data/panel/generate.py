@@ -1,6 +1,6 @@
 """A synthetic panel: people of the synthetic census with seven quasi-identifiers, released with changing columns.
 
-    python data/panel/generate.py --rows 600 --seed 7 --out data/panel/snapshots
+    python data/panel/generate.py --rows 300 --seed 7 --out data/panel/waves
 
 Every number here and in ../census/model/ is our own: see SOURCE.md. The seven columns have the domains of the CENSUS
 data of the sequential-release paper, or nearly: age 79, gender 2, education 17, marital status 6, ancestry 9, work
@@ -78,9 +78,9 @@ def _workclass(years: npt.NDArray[np.int64], education: Codes) -> npt.NDArray[np
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Write the snapshots of a synthetic panel.")
-    parser.add_argument("--rows", type=int, default=600, help="people of the first snapshot; a third more come later")
+    parser.add_argument("--rows", type=int, default=300, help="people of the first snapshot; a third more come later")
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--out", type=Path, default=HERE / "snapshots")
+    parser.add_argument("--out", type=Path, default=HERE / "waves")
     given = parser.parse_args()
     everybody = given.rows + given.rows // 3
     people = population(everybody, given.seed)

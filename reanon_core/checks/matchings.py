@@ -26,8 +26,7 @@ def unmatched_components(entry: Entry, suffix: Int32, people: int, time: int) ->
     shown = np.array([release.shows(name) for name in names], dtype=np.bool_)
     of_rows = np.vstack([release.sensitive[None], release.other])[shown]
     worlds = suffix[:, shown]
-    keys = np.concatenate([of_rows, *worlds], axis=1)
-    number = np.unique(keys, axis=1, return_inverse=True)[1].reshape(-1) if len(keys) else np.zeros(keys.shape[1], int)
+    number = _numbered(np.concatenate([of_rows, *worlds], axis=1))
     row_of, who_of = number[: release.size], number[release.size :].reshape(len(worlds), -1)
     qi = entry.snapshot.qi[:, entry.snapshot.persons.searchsorted(entry.trace.persons)]
     broken = seen = 0
@@ -36,6 +35,15 @@ def unmatched_components(entry: Entry, suffix: Int32, people: int, time: int) ->
         seen += 1
         broken += any(not _perfect(release, rows, qi, np.flatnonzero(world == component)) for world in who_of)
     return broken, seen
+
+
+def _numbered(keys: Int32) -> Int64:
+    """A number for each column of the array, the same for columns that are alike."""
+    number = np.zeros(keys.shape[1], dtype=np.int64)
+    for codes in keys:
+        width = int(codes.max(initial=0)) + 2
+        number = np.unique(number * width + codes + 1, return_inverse=True)[1].astype(np.int64)
+    return number
 
 
 def _chosen(row_of: Int64, people: int, time: int) -> list[int]:

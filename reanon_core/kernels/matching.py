@@ -10,6 +10,8 @@ LINE, TREE, ENTROPY = 0, 1, 2
 """How an attribute generalizes and what that costs: intervals by length, nodes by table, intervals by entropy."""
 BITS = 2.0**30
 """The unit of entropy: one bit is so much."""
+SHORT = 2**28
+"""Where no way can cost more than this, costs are kept in four bytes."""
 
 
 @compiled
@@ -109,10 +111,11 @@ def matched_people(
             continue
         row_runs, people_runs = _runs(rows, row_key), _runs(people, people_key)
         cells = (len(row_runs) - 1) * (len(people_runs) - 1)
+        room = budget if (len(row_runs) + len(people_runs)) * greatest < SHORT else budget // 2
         pieces = 1
-        if cells > budget:
+        if cells > room:
             cut += 1
-            pieces = int(np.ceil(np.sqrt(cells / budget)))
+            pieces = int(np.ceil(np.sqrt(cells / max(1, room))))
             rows = rows[np.argsort(place[rows], kind="mergesort")]
             people = people[np.argsort(place[people], kind="mergesort")]
         for piece in range(pieces):
@@ -123,7 +126,7 @@ def matched_people(
                 them = them[np.argsort(people_key[them], kind="mergesort")]
                 row_runs, people_runs = _runs(some, row_key), _runs(them, people_key)
             shape = (len(row_runs) - 1, len(people_runs) - 1)
-            if (shape[0] + shape[1]) * greatest < 2**30:  # half the memory is more than twice the speed
+            if (shape[0] + shape[1]) * greatest < SHORT:  # half the memory is more than twice the speed
                 small = np.empty(shape, dtype=np.int32)
                 _fill_costs(
                     small, some[row_runs[:-1]], them[people_runs[:-1]], low, high, codes, kind, weight, join, join_at,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.model.arrays import Bool, Int32, Int64
+from reanon_core.model.arrays import Int32, Int64
 
 NONE = -1
 
@@ -15,8 +15,8 @@ def transport(cost: Int32 | Int64, supply: Int64, demand: Int64, infinite: int) 
     Shortest augmenting paths with potentials: reduced costs never get negative, so that each path is found in one sweep
     and the flow is optimal at the end. A cheap start along tight pairs leaves few paths to be found.
 
-    Requires: cost[supplies, demands] at least 0; supplies and demands above 0, with the same sum; `infinite` above the
-    greatest cost times the number of supplies and demands, and of the type of the costs, twice as large at least.
+    Requires: cost[supplies, demands] at least 0; supplies and demands above 0, with the same sum; `infinite` at least
+    four times the greatest cost times the number of supplies and demands, and twice of it a number of the costs' type.
     """
     rows, columns = cost.shape
     left, lacking = supply.copy(), demand.copy()
@@ -39,32 +39,33 @@ def transport(cost: Int32 | Int64, supply: Int64, demand: Int64, infinite: int) 
                 first[column] = used
                 used += 1
 
+    number = cost.dtype.type
     distance = np.empty(columns, dtype=cost.dtype)
-    come_from = np.empty(columns, dtype=np.int32)  # the row over which a column is reached
+    height = v.copy()  # the potentials of the columns; of those that were passed, so low that no way leads there
     reached_by = np.full(rows, NONE, dtype=np.int32)  # the column over which a row is reached
-    settled = np.empty(columns, dtype=np.int64)  # the columns that were passed, in order
-    passed = np.empty(columns, dtype=np.bool_)
-    visited = np.empty(rows, dtype=np.int64)
+    visited, lift = np.empty(rows, dtype=np.int32), np.empty(rows, dtype=cost.dtype)
+    passed, passed_at = np.empty(columns, dtype=np.int32), np.empty(columns, dtype=cost.dtype)
+    come_from = np.empty(columns, dtype=np.int32)  # the row over which a column of the path is reached
     for source in range(rows):
         while left[source]:
             # -- find the nearest column that lacks something
-            passed[:] = False
             distance[:] = infinite
             visited[0], seen, done, known = source, 1, 0, 0
             goal, far = NONE, 0
             while goal == NONE:
                 for at in range(done, seen):
-                    _relax(cost[visited[at]], far - u[visited[at]], v, visited[at], distance, come_from)
+                    lift[at] = far - u[visited[at]]
+                    _relax(cost[visited[at]], lift[at], height, distance)
                 done = seen
-                far = _least(distance, passed, infinite)
+                far = int(_least(distance))
                 for column in range(columns):
-                    if distance[column] == far and not passed[column]:
+                    if distance[column] == far:
                         if lacking[column]:
                             goal = column
                             break
-                        passed[column] = True
-                        settled[known] = column
+                        passed[known], passed_at[known] = column, far
                         known += 1
+                        distance[column], height[column] = infinite, number(-infinite)
                         flow = first[column]
                         while flow != NONE:
                             row = origin[flow]
@@ -73,12 +74,25 @@ def transport(cost: Int32 | Int64, supply: Int64, demand: Int64, infinite: int) 
                                 visited[seen] = row
                                 seen += 1
                             flow = after[flow]
+            # -- find the way back: of the rows that lead so far to a column, the first that was visited
+            for at in range(known):
+                distance[passed[at]], height[passed[at]] = passed_at[at], v[passed[at]]
+            column = goal
+            while True:
+                at = 0
+                while number(lift[at] + cost[visited[at], column] - v[column]) != distance[column]:
+                    at += 1
+                come_from[column] = visited[at]
+                if visited[at] == source:
+                    break
+                column = reached_by[visited[at]]
             # -- keep all reduced costs at least 0
             u[source] += far
             for at in range(1, seen):
                 u[visited[at]] += far - distance[reached_by[visited[at]]]
             for at in range(known):
-                v[settled[at]] -= far - distance[settled[at]]
+                v[passed[at]] -= far - passed_at[at]
+                height[passed[at]] = v[passed[at]]
             # -- push as much as the path carries
             pushed = min(left[source], lacking[goal])
             column = goal
@@ -112,29 +126,20 @@ def transport(cost: Int32 | Int64, supply: Int64, demand: Int64, infinite: int) 
 
 
 @compiled
-def _relax(
-    cost: Int32 | Int64, lift: int, v: Int32 | Int64, row: int, distance: Int32 | Int64, come_from: Int32
-) -> None:
-    """Go on from a row to every column. A column that was passed is nearer already, as reduced costs are at least 0.
-
-    Without branches and in one width of numbers, so that it is done for several columns at once.
-    """
+def _relax(cost: Int32 | Int64, lift: int, height: Int32 | Int64, distance: Int32 | Int64) -> None:
+    """Go on from a row to every column: without branches, in one width of numbers, so that several are done at once."""
     number = distance.dtype.type
-    start, here = number(lift), np.int32(row)
-    for column in range(len(v)):
-        through = number(start + cost[column] - v[column])
-        nearer = through < distance[column]
-        distance[column] = through if nearer else distance[column]
-        come_from[column] = here if nearer else come_from[column]
+    start = number(lift)
+    for column in range(len(height)):
+        distance[column] = min(distance[column], number(start + cost[column] - height[column]))
 
 
 @compiled
-def _least(distance: Int32 | Int64, passed: Bool, infinite: int) -> int:
-    """The distance of the nearest column that was not passed."""
-    number = distance.dtype.type
-    least = number(infinite)
+def _least(distance: Int32 | Int64) -> int:
+    """The distance of the nearest column."""
+    least = distance[0]
     for column in range(len(distance)):
-        least = min(least, number(infinite) if passed[column] else distance[column])
+        least = min(least, distance[column])
     return int(least)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from reanon_core.model.errors import InvalidParameter, Problem, Refused, counted
 from reanon_dagster.commands.speaking import say
 from reanon_dagster.releasing.publish import look
+from reanon_dagster.series.declared import Series
 from reanon_dagster.series.loading import load_series
 from reanon_dagster.sources.locating import shown_path, snapshot_exists, source_path
 from reanon_dagster.sources.reading import read_ids

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 SAFE = (
     "title, description, owners, publish.formats, more checks, more releases.names at the end, "
-    "releases.select of releases to come"
+    "releases.select and releases.columns of releases to come"
 )
 
 

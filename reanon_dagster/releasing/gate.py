@@ -110,6 +110,7 @@ def _staged_files(series: "Series", candidate: Candidate, staged: Path, previous
         "domains": {
             column.name: "declared" if column.bounds is not None else "observed"
             for column in entry.snapshot.schema.quasi_identifiers
+            if entry.release.shows(column.name)
         },
         "verdicts": [
             {"check": verdict.check, "holds": verdict.holds, "required": verdict.required, "rule": verdict.sentence}

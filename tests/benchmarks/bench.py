@@ -20,6 +20,7 @@ import cor_split  # noqa: E402
 import js_reduce  # noqa: E402
 import m_invariance as benchmarks  # noqa: E402
 import mondrian  # noqa: E402
+import sequential  # noqa: E402
 
 ANCHORS = ROOT.parent / "shared" / "anchors"
 
@@ -51,6 +52,7 @@ def lines(folder: Path) -> Iterator[Line]:
     yield Line("bpg: a release of the r=40k series / one Mondrian run, CPU, 200k rows, k=l=10", ratio, 12)
     yield Line("bpg: its step / a release as reanon publish makes it, CPU, 200k rows", bpg.end_to_end(), 0.4)
     yield Line("bpg: its step / publish() in memory, CPU, 200k rows, r=40k", share, 0.4)
+    yield from sequential_lines()
     growth, memory = benchmarks.growth_and_memory(data)
     yield Line("m-invariance: publish 2M rows / 200k rows, CPU", growth, 13)
     yield Line("m-invariance: peak memory over the input at 2M rows, bytes a row", memory, 120)
@@ -64,6 +66,18 @@ def lines(folder: Path) -> Iterator[Line]:
     yield Line("js-reduce: CPU a row, views of 500k rows / of 5k rows", js_reduce.growth(), 1.3)
     yield Line("imports of the plain command, seconds of CPU", benchmarks.import_seconds(), 2)
     yield Line("reanon --help, seconds of CPU", benchmarks.help_seconds(), 0.5)
+
+
+def sequential_lines() -> Iterator[Line]:
+    """Sequential releases: the ten releases of the paper on 100,000 synthetic people, ell = 5."""
+    sequential.warmed()
+    seconds, losses = sequential.ten_releases()
+    _, plain = sequential.ten_releases(approach="non-sequential")
+    yield Line("sequential: worlds and ten releases, 100k people, ell=5, seconds of CPU", seconds, 15)
+    yield Line("sequential: mean LM / non-sequential, 100k people, ell=5", sum(losses) / sum(plain), 0.40)
+    worst = max(ours / theirs for ours, theirs in zip(losses, plain, strict=True))
+    yield Line("sequential: greatest LM / non-sequential of a release", worst, 1)
+    yield Line("sequential: matching of the largest component / scipy, CPU", sequential.against_scipy(), 0.3)
 
 
 def main() -> int:

@@ -110,8 +110,8 @@ def test_a_component_over_the_budget_is_cut_and_never_loses_more_than_the_plain_
         assert np.array_equal(snapshot.sensitive[images[world, seen]], snapshot.sensitive[images[-1, rows.seen[-1]]])
 
 
-def test_the_budget_of_production_is_the_one_of_the_specification() -> None:
-    assert generalizing.CELLS == 25_000_000
+def test_the_largest_table_of_costs_takes_200_megabytes() -> None:
+    assert generalizing.CELLS * np.dtype(np.int32).itemsize == 200_000_000
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -126,7 +126,7 @@ def test_buckets_are_diverse_and_cannot_be_cut_further(seed: int) -> None:
 
 
 def cuttable(qi: np.ndarray, sensitive: np.ndarray, ell: int) -> bool:
-    """Whether some boundary between values, or between children of the lowest common node, leaves both sides diverse."""
+    """Whether a boundary between values, or children of the lowest common node, leaves both sides diverse."""
     for attribute, codes in enumerate(qi):
         for boundary in range(int(codes.min()), int(codes.max())):
             left = codes <= boundary
@@ -139,7 +139,7 @@ def cuttable(qi: np.ndarray, sensitive: np.ndarray, ell: int) -> bool:
 
 
 def separates(codes: np.ndarray, boundary: int) -> bool:
-    """Whether the children of the lowest common node differ between the last leaf before the cut and the first after."""
+    """Whether the last leaf before the cut and the first after it lie below different children of the common node."""
     here, there = int(codes[codes <= boundary].max()), int(codes[codes > boundary].min())
     low, high = CITIES.paths[int(codes.min())], CITIES.paths[int(codes.max())]
     common = next(label for label in low if label in high)

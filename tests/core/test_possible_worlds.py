@@ -251,3 +251,44 @@ def test_without_memory_the_check_finds_that_worlds_were_made_anew() -> None:
         held.append(verdict.holds)
     assert held[0]
     assert not all(held)
+
+
+def test_worlds_can_be_made_before_any_quasi_identifier_is_known() -> None:
+    everybody = table(Random(13), 30)
+    early = replace(everybody, qi=np.full_like(everybody.qi, MISSING), columns=("disease",))
+    for worlds in ("symmetric", "ring"):
+        publisher = Sequential(ell=2, worlds=worlds)
+        judged(publisher, replay(publisher, [early, everybody], np.random.default_rng(0)))
+
+
+def test_a_first_batch_that_has_to_wait_is_refused_because_nothing_is_left_to_publish() -> None:
+    alike = replace(table(Random(14), 10), sensitive=np.zeros(10, np.int32))
+    with pytest.raises(Unpublishable, match="nobody of the snapshot can be published"):
+        replay(Sequential(ell=2, on_batch="wait"), [alike], np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_all_checks_hold_while_people_come_and_leave_and_columns_change(seed: int) -> None:
+    random = Random(seed)
+    size = random.randint(12, 60)
+    everybody = table(random, size, values=random.randint(3, 6))
+    publisher = Sequential(
+        ell=random.randint(2, 3),
+        worlds=random.choice(["symmetric", "ring"]),
+        loss=random.choice(["lm", "em"]),
+        on_batch="wait",
+        on_delete="defer",
+        on_bare="publish",
+    )
+    state, published = publisher.initial_state(), []
+    for release in range(5):
+        here = np.array([random.random() < 0.8 for _ in range(size)])
+        shown = tuple(name for name in everybody.schema.columns if random.random() < 0.6) or None
+        try:
+            given = part(everybody, here, shown)
+            one = publish(publisher, given, state, np.random.default_rng([seed, release]))
+        except Unpublishable:
+            continue
+        state = one.state
+        published.append(one.entry(given))
+    judged(publisher, Ledger(tuple(published)))

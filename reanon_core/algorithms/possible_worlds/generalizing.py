@@ -10,8 +10,8 @@ from reanon_core.kernels.matching import generalized, matched_people
 from reanon_core.kernels.siphash import keyed_permutation
 from reanon_core.model.arrays import Bool, Int32, Int64
 
-CELLS = 25_000_000
-"""The largest table of costs; a component with more is cut into pieces of this size."""
+CELLS = 50_000_000
+"""The largest table of costs, 200 MB; half as many where costs need eight bytes. A larger component is cut."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -168,7 +168,7 @@ class Sequential:
         Paper: [ST15] Algorithm 2.
         """
         where = state.found(table.persons)
-        published = (where >= 0) & stay[where]
+        published = np.append(stay, np.False_)[where]  # strangers, who have to wait, are at -1
         people = where[published]
         if table.size and not len(people):
             raise Unpublishable("nobody of the snapshot can be published: the new people have to wait for more")

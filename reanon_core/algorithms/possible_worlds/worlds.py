@@ -58,6 +58,8 @@ def buckets_of(space: Space, sensitive: Int32, *, ell: int, least: int) -> Int32
     Paper: [ST15] Algorithm 1, Step 2; the cuts are ours (departure D1).
     Requires: the batch itself is diverse.
     """
+    if not len(space.places):  # nothing is known to tell people apart by
+        return np.zeros(len(sensitive), dtype=np.int32)
     orders = np.argsort(space.places, axis=1, kind="stable").astype(np.int32)
     values = int(sensitive.max(initial=0)) + 1
     bucket, _ = diverse_buckets(

@@ -87,7 +87,7 @@ def outputs(images: np.ndarray, sensitive: np.ndarray, qi: np.ndarray, seeds: in
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_release_does_not_depend_on_which_of_its_worlds_is_the_true_one(seed: int) -> None:
-    """So, where all worlds of a set are equally likely, no release makes one of them likelier: the posterior is 1/ell."""
+    """So, where all worlds of a set are equally likely, no release makes one likelier: the posterior stays 1/ell."""
     rng = np.random.default_rng(seed)
     values = rng.permutation(np.array([0, 0, 1, 1, 2, 2])).astype(np.int32)
     qi = rng.integers(0, 10, (1, 6)).astype(np.int32)

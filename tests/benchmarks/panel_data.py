@@ -78,10 +78,15 @@ def columns_of(numbers: tuple[int, ...]) -> tuple[str, ...]:
 
 
 def snapshot(
-    n: int, columns: tuple[str, ...] | None, *, seed: int = 7, known: tuple[str, ...] | None = None
+    n: int,
+    columns: tuple[str, ...] | None,
+    *,
+    seed: int = 7,
+    known: tuple[str, ...] | None = None,
+    of: int | None = None,
 ) -> Snapshot:
-    """The first n people, and the columns that the release shows; of `known` columns alone if that is given."""
-    qi, sensitive = people(max(n, 1), seed)
+    """The first n of so many people, and the columns that the release shows; of `known` columns alone if given."""
+    qi, sensitive = people(of or n, seed)
     if known is not None:
         absent = [name not in known for name in schema().names]
         qi = qi.copy()

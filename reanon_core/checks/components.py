@@ -5,12 +5,11 @@ incidence of groups and people. The null space is found modulo a prime and folde
 equal sums of numbers are equal sums of vectors; a chance agreement has probability below one in 10^9 for each table.
 """
 
-from itertools import combinations_with_replacement
-
 import numpy as np
 
 from reanon_core.checks.appearances import Appearances
-from reanon_core.model.arrays import Bool, Int64
+from reanon_core.compiled import compiled
+from reanon_core.model.arrays import Bool, Int32, Int64
 
 PRIME = 2_147_483_647
 MOST_GROUPS = 48
@@ -26,40 +25,51 @@ def judged_components(known: Appearances, first: int, left: int) -> tuple[Bool, 
     """
     new = known.groups - first
     broken, wholly = np.zeros(new, np.bool_), np.zeros(new, np.bool_)
-    seen = np.zeros(new, np.bool_)
-    too_many: set[int] = set()
-    for group in range(first, known.groups):
-        if seen[group - first]:
-            continue
-        component = _component(known, group, too_many)
-        if component is None:
-            too_many.add(group)
-            continue
-        mine = np.array([other - first for other in component if other >= first])
-        seen[mine] = True
-        answer = _correlated(known, sorted(component), left)
-        wholly[mine] = answer is not None
-        broken[mine] = bool(answer)
+    label = _labelled(known.who, known.group, known.before, known.latest, known.start, first, MOST_GROUPS)
+    small = np.flatnonzero(label >= 0)
+    order = small[np.argsort(label[small], kind="stable")]
+    for component in np.split(order, np.flatnonzero(np.diff(label[order])) + 1):
+        mine = component[component >= first] - first
+        if len(component) > 1:
+            answer = _correlated(known, component.tolist(), left)
+            wholly[mine], broken[mine] = answer is not None, bool(answer)
+        else:
+            wholly[mine] = True  # one group says nothing of fewer people than it has values
     return broken, wholly
 
 
-def _component(known: Appearances, group: int, too_many: set[int]) -> set[int] | None:
-    """The groups that hang together with this one through people, or None if they are many."""
-    component, queue = {group}, [group]
-    while queue:
-        now = queue.pop()
-        for person in known.who[known.start[now] : known.start[now + 1]].tolist():
-            appearance = int(known.latest[person])
-            while appearance >= 0:
-                other = int(known.group[appearance])
-                if other not in component:
-                    if other in too_many or len(component) == MOST_GROUPS:
-                        too_many |= component
-                        return None
-                    component.add(other)
-                    queue.append(other)
-                appearance = int(known.before[appearance])
-    return component
+@compiled
+def _labelled(who: Int32, group: Int32, before: Int32, latest: Int32, start: Int64, first: int, most: int) -> Int64:
+    """A label for every group whose component holds a group from `first` on; -1 for others.
+
+    The label is -2 if the component has more than `most` groups.
+    """
+    label = np.full(len(start) - 1, -1, dtype=np.int64)
+    reached = np.empty(most, dtype=np.int64)
+    for new in range(first, len(start) - 1):
+        if label[new] != -1:
+            continue
+        reached[0], label[new] = new, new
+        found, done, many = 1, 0, False
+        while done < found and not many:
+            for i in range(start[reached[done]], start[reached[done] + 1]):
+                appearance = latest[who[i]]
+                while appearance >= 0 and not many:
+                    other = group[appearance]
+                    appearance = before[appearance]
+                    if label[other] == new:
+                        continue
+                    if found == most or label[other] == -2:
+                        many = True
+                    else:
+                        label[other] = new
+                        reached[found] = other
+                        found += 1
+            done += 1
+        if many:
+            for i in range(found):
+                label[reached[i]] = -2
+    return label
 
 
 def _correlated(known: Appearances, component: list[int], left: int) -> bool | None:
@@ -80,11 +90,14 @@ def _correlated(known: Appearances, component: list[int], left: int) -> bool | N
         at += fake
     image = folded_null_space(matrix)[: len(people)]
     for size in range(1, left + 1):
-        sums: dict[tuple[int, int], set[tuple[int, ...]]] = {}
-        for chosen in combinations_with_replacement(range(len(people)), size):
-            key = tuple(int(x) for x in image[list(chosen)].sum(axis=0) % PRIME)
-            sums.setdefault((key[0], key[1]), set()).add(chosen)
-        if any(len(alike) > 1 for alike in sums.values()):
+        sums = np.zeros((1, 2), np.int64)
+        lowest = np.zeros(1, np.int64)  # people are added in ascending order, so that every set comes once
+        for _ in range(size):
+            further = np.arange(len(people)) >= lowest[:, None]
+            which, person = np.nonzero(further)
+            sums, lowest = (sums[which] + image[person]) % PRIME, person
+        keys = np.sort(sums[:, 0] * PRIME + sums[:, 1])
+        if (keys[1:] == keys[:-1]).any():
             return True
     return False
 

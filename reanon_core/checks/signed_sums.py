@@ -43,7 +43,7 @@ def _smallest_sums(
     for new in range(first, len(start) - 1):
         picked[0], sign[0] = new, 1
         _weigh(who, start, weight, new, 1)
-        depth = 1
+        depth = sign[0]  # 1; a literal would compile everything once more
         pivot[1 % most], appearance[1 % most] = -1, -1
         while depth > 0:
             following = -1

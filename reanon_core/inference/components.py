@@ -93,7 +93,7 @@ class Incidence:
         image = self._image(rows, people)
         found = []
         for size in range(1, most + 1):
-            sets = np.array(list(combinations_with_replacement(range(len(people)), size)), dtype=np.int64)
+            sets = _multisets(len(people), size)
             sums = image[sets].sum(axis=1) % PRIME
             keys = sums[:, 0] * PRIME + sums[:, 1]
             order = np.argsort(keys, kind="stable")
@@ -129,6 +129,13 @@ class Incidence:
             used = np.flatnonzero(coefficients)
             image[pivot] = (-(coefficients[used, None] * image[free[used]] % PRIME).sum(axis=0)) % PRIME
         return image[: len(people)]
+
+
+def _multisets(people: int, size: int) -> Int64:
+    """Every choice of so many people, with repetition, in ascending order [sets, size]."""
+    if size == 2:
+        return np.stack(np.triu_indices(people), axis=1)
+    return np.array(list(combinations_with_replacement(range(people), size)), dtype=np.int64)
 
 
 def _eliminated(matrix: Int64) -> list[int]:

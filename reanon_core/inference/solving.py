@@ -175,7 +175,7 @@ def attempt(puzzle: Puzzle, who: int, value: int, steps: int) -> bool:
 @compiled
 def shave(puzzle: Puzzle, widest: int, steps: int) -> int:
     """Try every value of everybody with at most `widest` left, and drop what leads to a contradiction; how many."""
-    dropped = 0
+    dropped, unbounded = 0, np.full(1, UNBOUNDED)[0]  # a literal would compile everything once more
     for who in range(len(puzzle.latest)):
         left = choices(puzzle.domain, who)
         if left < 2 or left > widest:
@@ -186,5 +186,5 @@ def shave(puzzle: Puzzle, widest: int, steps: int) -> int:
                 puzzle.gone[:] = 0
                 mark(puzzle.gone, value)
                 drop(puzzle, who, puzzle.gone)
-                solve(puzzle, UNBOUNDED)
+                solve(puzzle, unbounded)
     return dropped

@@ -16,14 +16,15 @@ def cor_partition(loom: Loom, begin: Int64, lists: Int64, order: Int32, starts: 
     `coins` random words.
     Paper: [RB09] Figure 5, with departures D2 and D4.
     """
-    done, slot, coin = np.zeros(2, dtype=np.int64), 0, 0
+    done = np.zeros(2, dtype=np.int64)
+    slot, coin = done[0], done[0]  # zeros; literals would compile everything once more
     where = np.empty(len(loom.row), dtype=np.int64)  # the place of each entry
     for place in range(loom.past[0], loom.past[0] + len(loom.row)):
         where[loom.held[place - loom.past[0]]] = place
     used = np.zeros(len(loom.row), dtype=np.bool_)
     for bucket in range(len(lists)):
         values, low, high = lists[bucket], begin[bucket], begin[bucket + 1]
-        live, lively = np.empty(high - low, dtype=np.int64), 0
+        live, lively = np.empty(high - low, dtype=np.int64), done[0] - done[0]
         heads = np.zeros((len(order), values), dtype=np.int64)
         chosen, best = np.empty(values, dtype=np.int32), np.empty(values, dtype=np.int32)
         for group in range(low, high):

@@ -23,6 +23,7 @@ def repair(loom: Loom, begin: Int64, lists: Int64) -> Int64:
     Paper: [RB09] Figure 5 with departure D1.
     """
     done = np.zeros(4, dtype=np.int64)
+    reach = np.array([NEAR, FAR])  # literals would compile everything once more
     longest = 1
     for bucket in range(len(lists)):
         longest = max(longest, lists[bucket])
@@ -36,8 +37,8 @@ def repair(loom: Loom, begin: Int64, lists: Int64) -> Int64:
             if offender(loom, group)[0] == SAFE:
                 continue
             done[0] += 1
-            if _exchanged(loom, group, low, high, lists[bucket], NEAR, which, delta, best) or _exchanged(
-                loom, group, low, high, lists[bucket], FAR, which, delta, best
+            if _exchanged(loom, group, low, high, lists[bucket], reach[0], which, delta, best) or _exchanged(
+                loom, group, low, high, lists[bucket], reach[1], which, delta, best
             ):
                 done[1] += 1
             else:

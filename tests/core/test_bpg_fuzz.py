@@ -45,7 +45,7 @@ def require_invariants(state: BpgState, history: list[Entry], publisher: Bpg) ->
         dict(zip(e.trace.persons.tolist(), e.release.sensitive[e.trace.rows].tolist(), strict=True)) for e in history
     ]
     assert sorted(set().union(*shown)) == state.persons.tolist()  # I4
-    starts = state.value_starts()
+    starts = state.value_starts
     for number in range(state.neighbourhoods):
         places = np.flatnonzero(state.neighbourhood == number)
         people = state.persons[places].tolist()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -45,6 +46,7 @@ class BpgState:
         """How many neighbourhoods there are."""
         return len(self.columns)
 
+    @cached_property
     def value_starts(self) -> Int64:
         """Where each person's values begin [p + 1]."""
         starts = np.zeros(len(self.persons) + 1, dtype=np.int64)

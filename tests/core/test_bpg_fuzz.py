@@ -24,7 +24,7 @@ OPTIONS = {
     "pool": ["alive", "stored"],
     "reject": ["atom", "class"],
     "groups": ["atoms", "classes"],
-    "reserve": [1, 2, 4],
+    "reserve": [1, 2, 4, "auto"],
     "k": [2, 3, 4],
     "ell": [1, 2, 3],
     "cuts": ["strict", "relaxed"],
@@ -128,7 +128,8 @@ def test_no_combination_of_options_gives_anybody_away() -> None:
                     for ask in SERIES["ask"]:
                         for _ in range(40):
                             rest = {
-                                name: rng.choice(OPTIONS[name]).item() for name in ("k", "ell", "reserve", "max_dirty")
+                                name: OPTIONS[name][rng.integers(len(OPTIONS[name]))]
+                                for name in ("k", "ell", "reserve", "max_dirty")
                             }
                             publisher = Bpg(variant=variant, pool=pool, reject=reject, groups=groups, **rest)
                             drawn = {name: rng.choice(SERIES[name]).item() for name in ("change", "subset", "leave")}

@@ -11,7 +11,7 @@ from reanon_core.model.snapshot import TABLE
 NOBODY = -1
 
 
-def remembered(state: BpgState, drawn: Drawn, piece: Int32, extent: Int64, met: int) -> BpgState:
+def remembered(state: BpgState, drawn: Drawn, piece: Int32, *, extent: Int64, met: int, reserve: int) -> BpgState:
     """The state after these pieces are published."""
     snapshot, entry = drawn.snapshot, drawn.entry
     shown = np.flatnonzero(piece >= 0)
@@ -44,7 +44,9 @@ def remembered(state: BpgState, drawn: Drawn, piece: Int32, extent: Int64, met: 
     columns, values = _columns(
         neighbourhood, origin, now, divided, before, current, state.columns, state.values, state.value_starts
     )
-    return BpgState(state.time + 1, persons, neighbourhood, columns, values, offsets, releases, extent, last, qi, met)
+    return BpgState(
+        state.time + 1, persons, neighbourhood, columns, values, offsets, releases, extent, last, qi, met, reserve
+    )
 
 
 @compiled

@@ -13,7 +13,10 @@ from reanon_core.checks.atoms import Atoms
 from reanon_core.model.errors import InvalidParameter, InvalidSchema
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.publishing import publish
 from reanon_core.replay import replay
+
+RNG = np.random.default_rng(0)
 
 
 def test_mondrian_alone_fails_what_bpg_keeps() -> None:
@@ -116,6 +119,19 @@ def test_a_reserve_withholds_fewer_people_of_a_series_that_people_leave() -> Non
     assert all(shares[0] == 1 for shares in share.values())
     assert all(less[-1] < more[-1] for less, more in pairwise(share.values()))
     assert share[15][-1] > 0.9
+
+
+def test_the_automatic_reserve_grows_with_the_table_and_never_shrinks() -> None:
+    def crowd(people: int) -> Snapshot:
+        return table(list(range(people)), [i % 4 for i in range(people)], [i % 10 for i in range(people)])
+
+    found = published(Bpg(k=2, ell=2), [crowd(54), crowd(2000), crowd(54)])
+    assert [publication.state.reserve for _, publication in found] == [3, 10, 10]
+    assert [publication.state.reserve for _, publication in published(Bpg(k=2, reserve=7), [crowd(54)])] == [7]
+    huge = Bpg(k=2)._reserve(crowd(20_000), found[0][1].state)
+    assert huge == 20
+    changed = publish(Bpg(k=2, ell=2), crowd(54), published(Bpg(k=2, reserve=7), [crowd(54)])[0][1].state, RNG)
+    assert changed.state.reserve == 7
 
 
 def test_groups_of_atoms_have_boxes_within_those_of_classes() -> None:

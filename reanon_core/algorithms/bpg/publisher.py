@@ -1,5 +1,6 @@
 """The BPG publisher: any release of Mondrian, corrected so that it is safe together with all before it."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
@@ -31,6 +32,9 @@ Variant = Literal["union", "middle", "nodirty", "ghost"]
 Pool = Literal["alive", "stored"]
 Reject = Literal["atom", "class"]
 Groups = Literal["atoms", "classes"]
+Auto = Literal["auto"]
+MOST_RESERVE = 20
+"""The greatest reserve that is chosen by itself; docs/bpg.md has the curves."""
 VARIANTS = {
     "union": correcting.UNION,
     "middle": correcting.MIDDLE,
@@ -49,6 +53,7 @@ class BpgPlan(Plan):
     extent: Int64  # [2, d]
     met: int
     """Which walls the series has met, with this release."""
+    reserve: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,8 +97,9 @@ class Bpg:
     """What a piece that cannot be corrected takes with it: its own people only (atom), or its whole class."""
     max_dirty: float = 0.5
     """The greatest share of a published piece that nobody asked for: dirty records and ghosts."""
-    reserve: int = 20
-    """How many times k people a group begins with, and keeps when it is divided, so that some may leave later."""
+    reserve: int | Auto = "auto"
+    """How many times k people a group begins with, and keeps when it is divided, so that some may leave later. By
+    default the cube root of people / k, at most 20: 3 for 400 people and k = 10, 20 from 80,000 on."""
     groups: Groups = "atoms"
     """What a published group is: one piece, or all pieces of a class under one wider box."""
 
@@ -101,13 +107,15 @@ class Bpg:
         """Hold the ranges of the parameters."""
         problems = [
             Problem(name, f"be a whole number of at least {least}", str(value))
-            for name, value, least in (("k", self.k, 2), ("ell", self.ell, 1), ("reserve", self.reserve, 1))
+            for name, value, least in (("k", self.k, 2), ("ell", self.ell, 1))
             if isinstance(value, bool) or not isinstance(value, int) or value < least
         ]
         for option, allowed in OPTIONS.items():
             if getattr(self, option) not in get_args(allowed):
                 choices = ", ".join(get_args(allowed))
                 problems.append(Problem(option, f"be one of {choices}", str(getattr(self, option))))
+        if self.reserve != "auto" and (not isinstance(self.reserve, int) or self.reserve < 1):
+            problems.append(Problem("reserve", "be auto, or a whole number of at least 1", str(self.reserve)))
         if not callable(self.over) and self.over not in get_args(Over):
             rule = f"be {', '.join(get_args(Over))}, or a partitioner (in series.yaml as module:function)"
             problems.append(Problem("over", rule, str(self.over)))
@@ -157,16 +165,16 @@ class Bpg:
 
         Raises: Unpublishable if nobody can be published; nothing is changed.
         """
-        extent = grown_extent(snapshot, state.extent)
+        extent, reserve = grown_extent(snapshot, state.extent), self._reserve(snapshot, state)
         drawn = table_alone(snapshot, state)
-        class_of, classes = self._classes(drawn, state, extent, rng)
+        class_of, classes = self._classes(drawn, state, extent, reserve, rng)
         if self.pool == "stored" or self.variant == "ghost":
             everybody = with_those_who_left(drawn, state, self.ell, rng, invent=self.variant == "ghost")
             class_of, drawn = _spread(class_of, drawn, everybody), everybody
         rules = Rules(
             k=self.k,
             ell=self.ell,
-            reserve=self.k * self.reserve,
+            reserve=self.k * reserve,
             variant=VARIANTS[self.variant],
             reject=BY_CLASS if self.reject == "class" else BY_ATOM,
             max_dirty=float(self.max_dirty),
@@ -192,13 +200,24 @@ class Bpg:
             entry=drawn.entry,
             extent=extent,
             met=met,
+            reserve=reserve,
         )
 
     def advance(self, state: BpgState, snapshot: Snapshot, plan: BpgPlan) -> BpgState:
         """Every published piece is a neighbourhood of its own from now on."""
-        return remembered(state, Drawn(plan.drawn or snapshot, plan.entry), plan.piece, plan.extent, plan.met)
+        drawn = Drawn(plan.drawn or snapshot, plan.entry)
+        return remembered(state, drawn, plan.piece, extent=plan.extent, met=plan.met, reserve=plan.reserve)
 
-    def _classes(self, drawn: Drawn, state: BpgState, extent: Int64, rng: np.random.Generator) -> tuple[Int32, int]:
+    def _reserve(self, snapshot: Snapshot, state: BpgState) -> int:
+        """The reserve of this release. The automatic one never shrinks: groups that were divided cannot be joined."""
+        if self.reserve != "auto":
+            return self.reserve
+        people = int(np.count_nonzero(snapshot.wanted))
+        return max(1, state.reserve, min(MOST_RESERVE, round(math.cbrt(people / self.k))))
+
+    def _classes(
+        self, drawn: Drawn, state: BpgState, extent: Int64, reserve: int, rng: np.random.Generator
+    ) -> tuple[Int32, int]:
         """The class of each row, LEFT_OUT for whoever is not asked for, and the number of classes."""
         snapshot = drawn.snapshot
         asked = np.flatnonzero(snapshot.wanted)
@@ -212,7 +231,7 @@ class Bpg:
                 extent,
                 # A relaxed cut divides people with the same value by their order, so the order must be a secret one.
                 uniform_order(siphash_words(answer.snapshot.persons, fresh_key(rng))),
-                Principle(k=self.k * self.reserve, ell=self.ell),
+                Principle(k=self.k * reserve, ell=self.ell),
                 heuristic=self.heuristic,
                 strict=self.cuts == "strict",
             )

@@ -11,45 +11,88 @@ from reanon_core.model.snapshot import TABLE
 NOBODY = -1
 
 
-def remembered(state: BpgState, drawn: Drawn, piece: Int32, extent: Int64, met: int) -> BpgState:
+def remembered(state: BpgState, drawn: Drawn, piece: Int32, *, extent: Int64, met: int, reserve: int) -> BpgState:
     """The state after these pieces are published."""
     snapshot, entry = drawn.snapshot, drawn.entry
     shown = np.flatnonzero(piece >= 0)
     known, new = shown[entry[shown] >= 0], shown[entry[shown] < 0]
-    label = state.neighbourhood.copy()
-    current = np.full(len(label), NOBODY, dtype=np.int32)
-    label[entry[known]] = state.neighbourhoods + piece[known]
-    current[entry[known]] = snapshot.sensitive[known]
-
-    order = _merged(state.persons, snapshot.persons[new])
-    before = np.where(order < len(label), order, NOBODY)  # the place in the old state
-    label = np.concatenate([label, state.neighbourhoods + piece[new]])[order]
-    current = np.concatenate([current, snapshot.sensitive[new]])[order]
-
+    row_of = np.full(len(state.persons), NOBODY, dtype=np.int32)
+    row_of[entry[known]] = known
+    mine = np.ones(snapshot.size, dtype=np.bool_) if snapshot.origin is None else snapshot.origin == TABLE
+    old_qi = state.qi if len(state.qi) else np.empty((len(snapshot.qi), 0), dtype=np.int32)
+    persons, label, current, before, last, qi = _merged(
+        state.persons,
+        state.neighbourhood,
+        state.neighbourhoods,
+        state.last,
+        old_qi,
+        row_of,
+        new,
+        piece,
+        snapshot.persons,
+        snapshot.sensitive,
+        snapshot.qi,
+        mine,
+    )
     used = np.flatnonzero(np.bincount(label, minlength=1))
     number = np.zeros(int(used.max(initial=-1)) + 1, dtype=np.int32)
     number[used] = np.arange(len(used), dtype=np.int32)
-    neighbourhood = number[label].astype(np.int32, copy=False)
-    origin, divided = _origins(state, entry, piece, known, used)  # the old neighbourhood of each new one
+    neighbourhood = number[label]
+    origin, divided = _origins(state, entry, piece, known, used)
     now = used >= state.neighbourhoods
     offsets, releases = _signatures(origin, now, state.offsets, state.releases, state.time + 1)
     columns, values = _columns(
-        neighbourhood, origin, now, divided, before, current, state.columns, state.values, state.value_starts()
+        neighbourhood, origin, now, divided, before, current, state.columns, state.values, state.value_starts
     )
-    last, qi = _latest(state, drawn, known)
     return BpgState(
-        state.time + 1,
-        np.concatenate([state.persons, snapshot.persons[new]])[order],
-        neighbourhood,
-        columns,
-        values,
-        offsets,
-        releases,
-        extent,
-        np.concatenate([last, snapshot.sensitive[new]])[order],
-        np.concatenate([qi, snapshot.qi[:, new]], axis=1)[:, order],
-        met,
+        state.time + 1, persons, neighbourhood, columns, values, offsets, releases, extent, last, qi, met, reserve
     )
+
+
+@compiled
+def _merged(
+    persons: Int64,
+    neighbourhood: Int32,
+    neighbourhoods: int,
+    last: Int32,
+    qi: Int32,
+    row_of: Int32,
+    new: Int64,
+    piece: Int32,
+    row_persons: Int64,
+    sensitive: Int32,
+    row_qi: Int32,
+    mine: Bool,
+) -> tuple[Int64, Int32, Int32, Int64, Int32, Int32]:
+    """Everybody in the state and the newcomers in one ascending list, with what this release shows of them.
+
+    For each the pseudonym, the neighbourhood or, from `neighbourhoods` on, the piece; the value shown now, or NOBODY;
+    the place in the old state; and what was published last: a row that is not `mine` is not the person's own.
+    Both lists ascend, and so do the rows of known people: all of it is one walk along memory.
+    """
+    total, attributes = len(persons) + len(new), len(row_qi)
+    merged, before = np.empty(total, dtype=np.int64), np.empty(total, dtype=np.int64)
+    label, current = np.empty(total, dtype=np.int32), np.empty(total, dtype=np.int32)
+    latest, place = np.empty(total, dtype=np.int32), np.empty((attributes, total), dtype=np.int32)
+    old, fresh = 0, 0
+    for at in range(total):
+        comes = fresh < len(new) and (old == len(persons) or row_persons[new[fresh]] < persons[old])
+        row = new[fresh] if comes else np.int64(row_of[old])
+        merged[at] = row_persons[row] if comes else persons[old]
+        before[at] = NOBODY if comes else old
+        label[at] = neighbourhoods + piece[row] if row >= 0 else neighbourhood[old]
+        current[at] = sensitive[row] if row >= 0 else NOBODY
+        if comes or (row >= 0 and mine[row]):
+            latest[at] = sensitive[row]
+            for attribute in range(attributes):
+                place[attribute, at] = row_qi[attribute, row]
+        else:
+            latest[at] = last[old]
+            for attribute in range(attributes):
+                place[attribute, at] = qi[attribute, old]
+        fresh += comes
+        old += not comes
+    return merged, label, current, before, latest, place
 
 
 def _origins(state: BpgState, entry: Int32, piece: Int32, known: Int64, used: Int64) -> tuple[Int32, Bool]:
@@ -61,29 +104,6 @@ def _origins(state: BpgState, entry: Int32, piece: Int32, known: Int64, used: In
     touched = np.zeros(state.neighbourhoods + 1, dtype=np.bool_)  # the last one is for those without
     touched[homes] = True
     return parent[used], touched[parent[used]]
-
-
-def _merged(one: Int64, other: Int64) -> Int64:
-    """The order that makes two ascending lists, one after the other, one ascending list."""
-    order = np.empty(len(one) + len(other), dtype=np.int64)
-    old = np.ones(len(order), dtype=np.bool_)
-    place = one.searchsorted(other) + np.arange(len(other))
-    old[place] = False
-    order[place] = np.arange(len(one), len(order))
-    order[old] = np.arange(len(one))
-    return order
-
-
-def _latest(state: BpgState, drawn: Drawn, known: Int64) -> tuple[Int32, Int32]:
-    """What was published last of everybody in the state, in its order; what is invented is not theirs."""
-    last, qi = state.last.copy(), state.qi.copy()
-    if not len(qi):
-        qi = np.empty((len(drawn.snapshot.qi), 0), dtype=np.int32)
-    if drawn.snapshot.origin is not None:
-        known = known[drawn.snapshot.origin[known] == TABLE]
-    last[drawn.entry[known]] = drawn.snapshot.sensitive[known]
-    qi[:, drawn.entry[known]] = drawn.snapshot.qi[:, known]
-    return last, qi
 
 
 @compiled
@@ -126,13 +146,15 @@ def _columns(
         pairs[i + 1] = pairs[i] + (most * (most - 1) // 2 if divided[i] else 0)
     differ = _differing(neighbourhood, starts, pairs, past, before, current, values, value_starts)
     kept, count = _different(starts, pairs, differ)
-    total = 0
-    for i in neighbourhood:
-        total += count[i]
+    total = np.int64(0)
+    for i, people in enumerate(np.bincount(neighbourhood, minlength=len(origin))):
+        total += people * count[i]
     result, at = np.empty(total, dtype=np.int32), 0
     for person, i in enumerate(neighbourhood):
+        first = value_starts[before[person]] if before[person] >= 0 else 0
         for place in range(starts[i], starts[i] + count[i]):
-            result[at] = _value(person, kept[place], past[i], before, current, values, value_starts)
+            column = kept[place]
+            result[at] = values[first + column] if column < past[i] else current[person]
             at += 1
     return count, result
 
@@ -153,15 +175,16 @@ def _differing(
     That order runs along memory, which the order of neighbourhoods would not.
     """
     differ = np.zeros(pairs[-1], dtype=np.bool_)
+    alone = pairs[1:] == pairs[:-1]  # nothing to compare
     for person, i in enumerate(neighbourhood):
-        if pairs[i + 1] > pairs[i]:
-            at = pairs[i]
-            for one in range(1, starts[i + 1] - starts[i]):
-                here = _value(person, one, past[i], before, current, values, value_starts)
-                for other in range(one):
-                    if here != _value(person, other, past[i], before, current, values, value_starts):
-                        differ[at] = True
-                    at += 1
+        if alone[i]:
+            continue
+        first, at = value_starts[before[person]] if before[person] >= 0 else 0, pairs[i]
+        for one in range(1, starts[i + 1] - starts[i]):
+            here = values[first + one] if one < past[i] else current[person]
+            for other in range(one):
+                differ[at] |= here != values[first + other]  # the one that is not past is the last
+                at += 1
     return differ
 
 
@@ -181,11 +204,3 @@ def _different(starts: Int64, pairs: Int64, differ: Bool) -> tuple[Int32, Int32]
                 kept[starts[i] + count[i]] = one
                 count[i] += 1
     return kept, count
-
-
-@compiled
-def _value(
-    person: int, column: int, past: int, before: Int64, current: Int32, values: Int32, value_starts: Int64
-) -> int:
-    """What a column shows of a person; the one after the past ones is this release."""
-    return int(current[person] if column >= past else values[value_starts[before[person]] + column])

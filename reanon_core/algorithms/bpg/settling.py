@@ -75,7 +75,7 @@ def settle(rows: Rows, classes: int, entry: Int32, state: BpgState, rules: Rules
         starts_of(state.neighbourhood, state.neighbourhoods),
         state.columns,
         state.values,
-        state.value_starts(),
+        state.value_starts,
         row_of,
         home,
     )

@@ -108,12 +108,29 @@ def clear(sides: Sides, columns: int) -> None:
 
 @compiled
 def tally(sides: Sides, side: Int8, members: Members, rows: Rows) -> None:
-    """Add every member to their side."""
-    # Tuples of arrays are costly to hand on: the loop has the arrays themselves.
-    counts, distinct, size, asked = sides.counts, sides.distinct, sides.size, sides.asked
-    place, past, sensitive, rank = members.row, members.past, rows.sensitive, rows.rank
+    """Add every member to their side. The tallies are zero before."""
+    # Tuples of arrays are costly to hand on, and sums in memory to add to: the loop has its own.
+    counts, place, past, sensitive, rank = sides.counts, members.row, members.past, rows.sensitive, rows.rank
+    columns, stay, asked, asked_stay = past.shape[1], 0, 0, 0
     for i in range(len(side)):
-        _add(counts, distinct, size, asked, side[i], 1, place[i], past, i, sensitive, rank)
+        own = side[i]
+        stay += own
+        for column in range(columns):
+            counts[own, column, past[i, column]] += 1
+        row = place[i]
+        if row != NOWHERE:
+            counts[own, columns, sensitive[row]] += 1
+            if rank[row] == 0:
+                asked += 1
+                asked_stay += own
+    sides.size[PUBLISHED], sides.size[STAYS] = len(side) - stay, stay
+    sides.asked[PUBLISHED], sides.asked[STAYS] = asked - asked_stay, asked_stay
+    for own in (PUBLISHED, STAYS):
+        for column in range(columns + 1):
+            distinct = 0
+            for value in range(counts.shape[2]):
+                distinct += counts[own, column, value] > 0
+            sides.distinct[own, column] = distinct
 
 
 @compiled
@@ -152,8 +169,13 @@ def nearest(rows: Rows, others: Int32, inside: Int32) -> Int64:
             code = np.int64(rows.qi[attribute, row])
             if code != missing:
                 far[i] += max(low - code, code - high, np.int64(0)) * rows.scale[attribute]
-    order = np.argsort(far, kind="mergesort")
-    return order[np.argsort(rows.rank[others[order]], kind="mergesort")]
+    order, found, at = np.argsort(far, kind="mergesort"), np.empty(len(others), dtype=np.int64), 0
+    for rank in range(3):
+        for i in order:
+            if rows.rank[others[i]] == rank:
+                found[at] = i
+                at += 1
+    return found
 
 
 @compiled

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -32,6 +33,8 @@ class BpgState:
     qi: Int32  # [d, p] their quasi-identifiers then; [0, 0] before the first release
     met: int
     """Which walls the series has met so far (see withholding.py)."""
+    reserve: int
+    """The reserve of the latest release; 0 before the first."""
 
     def __post_init__(self) -> None:
         """Freeze the arrays."""
@@ -45,6 +48,7 @@ class BpgState:
         """How many neighbourhoods there are."""
         return len(self.columns)
 
+    @cached_property
     def value_starts(self) -> Int64:
         """Where each person's values begin [p + 1]."""
         starts = np.zeros(len(self.persons) + 1, dtype=np.int64)
@@ -67,6 +71,7 @@ class BpgState:
             last=none,
             qi=np.empty((0, 0), np.int32),
             met=0,
+            reserve=0,
         )
 
     def packed(self) -> Mapping[str, Packable]:
@@ -84,6 +89,7 @@ class BpgState:
             "last": self.last,
             "qi": self.qi,
             "met": self.met,
+            "reserve": self.reserve,
         }
 
     @staticmethod
@@ -104,4 +110,5 @@ class BpgState:
             cast("Int32", arrays["last"]),
             cast("Int32", arrays["qi"]),
             cast("int", packed["met"]),
+            cast("int", packed["reserve"]),
         )

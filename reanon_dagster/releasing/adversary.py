@@ -1,11 +1,14 @@
-"""What the attacks of an audit are given: who is in each release, and what the series says an adversary knows."""
+"""What attacks are given: who is in each release, and what an adversary knows; and what their beliefs are worth."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from reanon_core.attacks.background import BackgroundAttack
 from reanon_core.inference.sequences import Counted, needs_counting, resolved
+from reanon_core.metrics.adversary_gain import gains
 from reanon_core.model.background import Background
 from reanon_core.model.errors import Unpublishable
+from reanon_core.model.finding import Findings
 from reanon_core.model.knowledge import Knowledge
 from reanon_core.model.ledger import Ledger
 
@@ -38,3 +41,23 @@ def taught(declared: Background, ledger: Ledger) -> Background:
         counted = counted.with_view(snapshot.persons, snapshot.sensitive, declared.classes.of(snapshot.qi))
     automaton = resolved(declared, counted, values)
     return replace(declared, prior=automaton.prior, following=automaton.following, emission=automaton.emission)
+
+
+def worth(found: Findings, ledger: Ledger, knowledge: Knowledge) -> Findings:
+    """The findings of the background attack with the adversary's gain and confidence; those of others as they are."""
+    if found.attack != BackgroundAttack.name:
+        return found
+    beliefs = BackgroundAttack().beliefs(ledger.history(), knowledge)
+    measured = list(gains(ledger, ((believed.persons, believed.posterior) for believed in beliefs)))
+    last, most = measured[-1], max(measured, key=lambda gain: gain.gain)
+    note = f"{found.note}; the gain over the groups' frequencies is {last.gain:.2f} now, {most.gain:.2f} at most"
+    extra = {
+        **found.extra,
+        "adversary gain": last.gain,
+        "greatest adversary gain": most.gain,
+        "adversary gain, withheld protected": last.gain_withheld_protected,
+        "adversary gain, withheld exposed": last.gain_withheld_exposed,
+        "adversary confidence": last.confidence,
+        "withheld": float(last.withheld),
+    }
+    return replace(found, note=note, extra=extra)

@@ -29,7 +29,6 @@ def draw(folder: Path, names: list[str]) -> None:
             plt.close(figure)
         if name == "fig6" and source.exists():  # the same runs, seen from the other side
             figure = fig8(list(json.loads(source.read_text()).values()))
-            figure.tight_layout()
             figure.savefig(folder / "js-reduce-fig8.png", dpi=DPI)
             plt.close(figure)
 
@@ -112,17 +111,21 @@ def fig7(seeds: list[dict]) -> plt.Figure:
 
 
 def fig8(seeds: list[dict]) -> plt.Figure:
-    figure, axes = plt.subplots(1, 2, figsize=(10, 3.6))
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     names = list(seeds[0])
-    for axis, key in zip(axes, ("gcp", "query error"), strict=True):
-        values = np.array([[seed[name]["utility"][key] for seed in seeds] for name in names])
-        spread = np.abs(values - values.mean(axis=1, keepdims=True)).max(axis=1)
-        axis.barh(np.arange(len(names)), values.mean(axis=1), xerr=spread)
-        axis.set_yticks(np.arange(len(names)), names, fontsize=8)
-        axis.invert_yaxis()
+    values = np.array([[seed[name]["utility"]["gcp"] for seed in seeds] for name in names])
+    spread = np.abs(values - values.mean(axis=1, keepdims=True)).max(axis=1)
+    colours = [f"C{number}" for number in range(len(names))]
+    axes[0].barh(np.arange(len(names)), values.mean(axis=1), xerr=spread, color=colours)
+    axes[0].set_yticks(np.arange(len(names)), names, fontsize=8)
+    axes[0].invert_yaxis()
     axes[0].set_xlabel("GCP, mean of all views")
-    axes[1].set_xlabel("median relative error of counts, last view")
-    axes[1].set_yticklabels([])
+    for name in names:
+        shown = np.array([list(seed[name]["errors"].values()) for seed in seeds])
+        at = [float(theta) for theta in seeds[0][name]["errors"]]
+        axes[1].errorbar(at, 100 * shown.mean(axis=0), yerr=100 * np.ptp(shown, axis=0) / 2, marker="o", markersize=4)
+    axes[1].set(xscale="log", xlabel="expected selectivity", ylabel="median relative error of counts, %")
+    axes[1].grid(alpha=0.3)
     figure.suptitle(f"Data quality (mean and spread of {len(seeds)} seeds)", fontsize=11)
     return figure
 

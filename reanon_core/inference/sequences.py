@@ -41,9 +41,10 @@ def windows(values: int, memory: int) -> Windows:
     """
     sizes = [values**length for length in range(memory + 1)]
     if sum(sizes) * values > LARGEST_TABLE:
+        works = "a smaller knowledge.memory" if memory > 1 else "fewer sensitive values, such as groups of them,"
         raise Unpublishable(
             f"knowledge that looks back on {memory} of {values} values needs a table of {sum(sizes) * values:,} "
-            f"numbers; a smaller knowledge.memory would work"
+            f"numbers; {works} would work"
         )
     first = np.cumsum([0, *sizes])
     following = np.empty((int(first[-1]), values), dtype=np.int32)

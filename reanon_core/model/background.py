@@ -4,7 +4,7 @@ An adversary has such knowledge, and a defender who wants to see the releases as
 """
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -148,7 +148,3 @@ class Background:
             for array in (*self.classes.cuts, self.prior, self.following, self.emission)
         ]
         return hashlib.sha256(b"|".join(parts)).hexdigest()
-
-    def with_prior(self, prior: Float64) -> "Background":
-        """The same with this prior."""
-        return replace(self, prior=prior)

@@ -15,9 +15,9 @@ from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Attack, Memory
 from reanon_dagster.commands.knowing import declared_knowledge
 from reanon_dagster.commands.speaking import progress, say, table, warn
-from reanon_dagster.commands.worth import worth
 from reanon_dagster.releasing.preparing import Progress, checks_of
 from reanon_dagster.releasing.publish import look
+from reanon_dagster.releasing.worth import worth
 from reanon_dagster.series.loading import load_series
 from reanon_dagster.storage import reading
 from reanon_dagster.storage.connection import opened

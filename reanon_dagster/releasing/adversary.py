@@ -1,4 +1,4 @@
-"""What the attacks of an audit are given: who is in each release, and what the series says an adversary knows."""
+"""What attacks are given: who is in each release, and what the series says an adversary knows."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING

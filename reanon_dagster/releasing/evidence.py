@@ -8,7 +8,9 @@ import numpy as np
 from reanon_core.catalog import METRICS, build_attack
 from reanon_core.model.errors import OutOfOrder
 from reanon_core.model.ledger import Ledger
+from reanon_dagster.releasing.adversary import with_background
 from reanon_dagster.releasing.preparing import Progress, silent
+from reanon_dagster.releasing.worth import worth
 from reanon_dagster.storage import reading
 from reanon_dagster.storage.connection import opened
 
@@ -57,6 +59,8 @@ def evidence_of(series: "Series", release: str, *, progress: Progress = silent) 
         progress(f"attacking: {name}")
         found = build_attack(name).run(ledger.history(), ledger.knowledge())
         numbers |= {f"exposed by {name}": found.exposed, f"attacked by {name}": found.of}
+    if hasattr(series.publisher, "informed"):  # a technique that defends against background knowledge
+        numbers |= _background(series, ledger, progress)
     rng = np.random.default_rng()
     for name in METRICS_SHOWN:
         progress(f"measuring: {name}")
@@ -66,3 +70,13 @@ def evidence_of(series: "Series", release: str, *, progress: Progress = silent) 
         for record, entry in zip(upto, ledger.entries, strict=True)
     )
     return Evidence(numbers, history)
+
+
+def _background(series: "Series", ledger: Ledger, progress: Progress) -> dict[str, float]:
+    """What an adversary with the declared knowledge gains from all releases."""
+    progress("attacking: background")
+    knowledge = with_background(series, ledger, ledger.knowledge())
+    found = worth(build_attack("background").run(ledger.history(), knowledge), ledger, knowledge)
+    shown = ("adversary gain", "adversary confidence")
+    counts = {"exposed by background": float(found.exposed), "attacked by background": float(found.of)}
+    return counts | {name: found.extra[name] for name in shown}

@@ -65,7 +65,14 @@ _HEAD = (
     "`python -m reanon_dagster.series.documentation`. Unknown keys are errors. Relative paths begin at the file's "
     "folder. Values are read as they are written: `no`, `007` and `2024-03-01` stay text until a key asks for more."
 )
-_WORDS = {Callable: "module:function", str: "text", int: "whole number", Decimal: "number", float: "number"}
+_WORDS = {
+    Callable: "module:function",
+    str: "text",
+    int: "whole number",
+    Decimal: "number",
+    float: "number",
+    bool: "true or false",
+}
 
 
 def markdown() -> str:
@@ -142,6 +149,8 @@ def _default(field: FieldInfo) -> str:
 
 def _written(value: object) -> str:
     """A value as it is written in the file."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, Enum):
         return str(value.value)
     if isinstance(value, tuple):

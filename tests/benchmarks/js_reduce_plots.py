@@ -10,6 +10,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 BOUND = 0.15
+DASHES = ("-", "--", "-.", ":", (0, (5, 4)), (0, (1, 3)))
+"""Where curves coincide, all of them can still be seen."""
+MONDRIAN = "Mondrian, k = 10, t .3 to .8"
 DPI = 110
 
 
@@ -20,12 +23,12 @@ def draw(folder: Path, names: list[str]) -> None:
         if source.exists() and name in DRAWN:
             found = json.loads(source.read_text())
             figure = DRAWN[name](list(found.values()))
-            figure.tight_layout()
+            if figure.get_layout_engine() is None:
+                figure.tight_layout()
             figure.savefig(folder / f"js-reduce-{name}.png", dpi=DPI)
             plt.close(figure)
         if name == "fig6" and source.exists():  # the same runs, seen from the other side
             figure = fig8(list(json.loads(source.read_text()).values()))
-            figure.tight_layout()
             figure.savefig(folder / "js-reduce-fig8.png", dpi=DPI)
             plt.close(figure)
 
@@ -43,8 +46,8 @@ def panels(seeds: list[dict], title: str) -> plt.Figure:
     names = list(seeds[0])
     figure, axes = plt.subplots(1, len(names), figsize=(4 * len(names), 3.4), sharey=True)
     for axis, name in zip(np.atleast_1d(axes), names, strict=True):
-        for kind in seeds[0][name]:
-            curve(axis, [seed[name][kind] for seed in seeds], kind)
+        for kind, dash in zip(seeds[0][name], DASHES, strict=False):
+            curve(axis, [seed[name][kind] for seed in seeds], kind, linestyle=dash)
         axis.set_title(name, fontsize=10)
         axis.set_xlabel("view")
         axis.axhline(0, color="gray", linewidth=0.5)
@@ -70,7 +73,7 @@ def fig5(seeds: list[dict]) -> plt.Figure:
 
 
 def fig6(seeds: list[dict]) -> plt.Figure:
-    figure, axes = plt.subplots(1, 2, figsize=(10, 3.8))
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
     for name in seeds[0]:
         style = {"linestyle": "--"} if name.startswith("control") else {}
         for axis, key in zip(axes, ("confidence", "gain"), strict=True):
@@ -79,7 +82,7 @@ def fig6(seeds: list[dict]) -> plt.Figure:
         axis.set(xlabel="view", ylabel=f"adversary {key}")
         axis.grid(alpha=0.3)
     axes[1].axhline(BOUND, color="black", linewidth=0.8, linestyle=":")
-    axes[0].legend(fontsize=8)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
     figure.suptitle(f"Attack and defence both know the model (mean and range of {len(seeds)} seeds)", fontsize=11)
     return figure
 
@@ -108,17 +111,21 @@ def fig7(seeds: list[dict]) -> plt.Figure:
 
 
 def fig8(seeds: list[dict]) -> plt.Figure:
-    figure, axes = plt.subplots(1, 2, figsize=(10, 3.6))
+    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     names = list(seeds[0])
-    for axis, key in zip(axes, ("gcp", "query error"), strict=True):
-        values = np.array([[seed[name]["utility"][key] for seed in seeds] for name in names])
-        spread = np.abs(values - values.mean(axis=1, keepdims=True)).max(axis=1)
-        axis.barh(np.arange(len(names)), values.mean(axis=1), xerr=spread)
-        axis.set_yticks(np.arange(len(names)), names, fontsize=8)
-        axis.invert_yaxis()
+    values = np.array([[seed[name]["utility"]["gcp"] for seed in seeds] for name in names])
+    spread = np.abs(values - values.mean(axis=1, keepdims=True)).max(axis=1)
+    colours = [f"C{number}" for number in range(len(names))]
+    axes[0].barh(np.arange(len(names)), values.mean(axis=1), xerr=spread, color=colours)
+    axes[0].set_yticks(np.arange(len(names)), names, fontsize=8)
+    axes[0].invert_yaxis()
     axes[0].set_xlabel("GCP, mean of all views")
-    axes[1].set_xlabel("median relative error of counts, last view")
-    axes[1].set_yticklabels([])
+    for name in names:
+        shown = np.array([list(seed[name]["errors"].values()) for seed in seeds])
+        at = [float(theta) for theta in seeds[0][name]["errors"]]
+        axes[1].errorbar(at, 100 * shown.mean(axis=0), yerr=100 * np.ptp(shown, axis=0) / 2, marker="o", markersize=4)
+    axes[1].set(xscale="log", xlabel="expected selectivity", ylabel="median relative error of counts, %")
+    axes[1].grid(alpha=0.3)
     figure.suptitle(f"Data quality (mean and spread of {len(seeds)} seeds)", fontsize=11)
     return figure
 
@@ -130,21 +137,23 @@ def frontier(seeds: list[dict]) -> plt.Figure:
         "j = .5": " j=0.5",
         "j = .6": " j=0.6",
         "no JS test": " j=64",
-        "Mondrian, t-closeness": "Mondrian",
+        MONDRIAN: "Mondrian",
     }
     for label, mark in families.items():
         names = [name for name in seeds[0] if (name.endswith(mark) if mark != "Mondrian" else name.startswith(mark))]
         point = np.array([[[s[n]["gcp"], s[n]["last"]["gain"], s[n]["withheld share"]] for s in seeds] for n in names])
         mean = point.mean(axis=1)
-        style = {"linestyle": "--"} if label in {"no JS test", "Mondrian, t-closeness"} else {}
+        style = {"linestyle": "--"} if label in {"no JS test", MONDRIAN} else {}
         (line,) = axes[0].plot(mean[:, 0], mean[:, 1], marker="o", markersize=4, label=label, **style)
-        axes[0].errorbar(
-            mean[:, 0], mean[:, 1], yerr=np.ptp(point[:, :, 1], axis=1) / 2, fmt="none", color=line.get_color()
-        )
+        spread = np.ptp(point[:, :, 1], axis=1) / 2
+        axes[0].errorbar(mean[:, 0], mean[:, 1], yerr=spread, fmt="none", color=line.get_color())
+        if label == "no JS test":
+            for name, place in zip(names, mean, strict=True):
+                axes[0].annotate(name.split()[0], place[:2], xytext=(4, 4), textcoords="offset points", fontsize=7)
         if not style:
-            axes[1].plot(
-                [float(n.split()[0][2:]) for n in names], 100 * mean[:, 2], marker="o", markersize=4, label=label
-            )
+            tried = [float(name.split()[0][2:]) for name in names]
+            dash = DASHES[list(families).index(label)]
+            axes[1].plot(tried, 100 * mean[:, 2], marker="o", markersize=4, label=label, linestyle=dash)
     axes[0].axhline(BOUND, color="black", linewidth=0.8, linestyle=":")
     axes[0].set(xlabel="GCP (information loss)", ylabel="gain at view 24")
     axes[1].axhline(1, color="black", linewidth=0.8, linestyle=":")

@@ -8,7 +8,7 @@ from reanon_core.model.finding import Findings
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.replay import replay
-from reanon_dagster.commands.worth import worth
+from reanon_dagster.releasing.worth import worth
 
 SCHEMA = Schema(quasi_identifiers=(QuasiIdentifier(name="a"),), sensitive=Sensitive(name="s", values=("x", "y", "z")))
 VALUES = ([0, 1, 2, 0], [0, 2, 2, 0])

@@ -3,12 +3,15 @@
 import json
 from pathlib import Path
 
+import dagster as dg
 import numpy as np
 import pandas as pd
 import pytest
+from making.assets import Maker, checked
 
 from reanon_core.model.errors import InvalidSchema
 from reanon_dagster.cli import main
+from reanon_dagster.releasing.evidence import evidence_of
 from reanon_dagster.series.loading import load_series
 
 SERIES = """\
@@ -222,3 +225,24 @@ def test_withheld_people_are_counted_with_the_reason(folder: Path, capsys: pytes
     text = SERIES.replace("k: 5, t: 0.6, j: 1.0", "k: 5, t: 0.05, j: 1.0, max_run: 60, leftovers: suppress")
     assert main(["publish", str(written(folder, "", text))]) == 0
     assert "withheld (t: no group close enough to the table)" in capsys.readouterr().out
+
+
+def test_the_evidence_of_such_a_series_shows_what_an_adversary_gains(folder: Path) -> None:
+    path = written(folder)
+    assert main(["backfill", str(path), "--quiet"]) == 0
+    numbers = evidence_of(load_series(path), "r3").numbers
+    assert -1 <= numbers["adversary gain"] <= 1
+    assert numbers["attacked by background"] == 90
+
+
+def test_the_assets_make_the_same_series_and_show_the_gain(folder: Path) -> None:
+    with dg.DagsterInstance.ephemeral() as instance:
+        maker = Maker(written(folder), instance)
+        for release in ("r1", "r2"):
+            result = maker.make(release)
+            assert result.success
+            assert checked(result) == dict.fromkeys(
+                ("valid", "drift", "well_formedness", "k_anonymity", "l_diversity", "t_closeness", "js_divergence"),
+                True,
+            )
+        assert isinstance(maker.metadata("evidence")["adversary gain"].value, float)

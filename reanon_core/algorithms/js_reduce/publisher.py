@@ -56,11 +56,9 @@ class JsReduce:
     j: float
     """The greatest Jensen-Shannon divergence, in bits, of what is expected of a group's members before the release."""
     max_run: int = 200
-    """How many rows along the Hilbert curve are tried as one group before its first row is given up; 0: all of them,
-    as in the paper."""
+    """How many rows along the curve are tried as one group before its first is given up; 0: all, as in the paper."""
     leftovers: Leftovers = "merge"
-    """Rows in no group are withheld (suppress), join a group nearby that stays within the thresholds (merge), or form
-    groups under thresholds widened by slack (relax). What fits nowhere even so is withheld."""
+    """Rows that fit into no group: withhold them, let them join a group nearby that stays fit, or relax t and j."""
     slack: float = 0.25
     """relax: by which share t and j are widened for the rows that were left over."""
     ell: int = 2

@@ -3,7 +3,7 @@
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.kernels.transport import transport
+from reanon_core.kernels.transport import Costs, transport
 from reanon_core.model.arrays import Float64, Int8, Int32, Int64
 
 LINE, TREE, ENTROPY = 0, 1, 2
@@ -11,7 +11,7 @@ LINE, TREE, ENTROPY = 0, 1, 2
 BITS = 2.0**30
 """The unit of entropy: one bit is so much."""
 SHORT = 2**28
-"""Where no way can cost more than this, costs are kept in four bytes."""
+"""Where no way can cost more than this, costs are kept in four bytes, or in two."""
 
 
 @compiled
@@ -126,21 +126,29 @@ def matched_people(
                 them = them[np.argsort(people_key[them], kind="mergesort")]
                 row_runs, people_runs = _runs(some, row_key), _runs(them, people_key)
             shape = (len(row_runs) - 1, len(people_runs) - 1)
-            if (shape[0] + shape[1]) * greatest < SHORT:  # half the memory is more than twice the speed
-                small = np.empty(shape, dtype=np.int32)
-                _fill_costs(
-                    small, some[row_runs[:-1]], them[people_runs[:-1]], low, high, codes, kind, weight, join, join_at,
-                    width, loss, loss_at, mass, information, mass_at,
-                )  # fmt: skip
-                origin, target, amount = transport(small, np.diff(row_runs), np.diff(people_runs), 2**30)
-            else:
+            take, give = np.diff(row_runs), np.diff(people_runs)
+            if (shape[0] + shape[1]) * greatest >= SHORT:
                 large = np.empty(shape, dtype=np.int64)
                 _fill_costs(
                     large, some[row_runs[:-1]], them[people_runs[:-1]], low, high, codes, kind, weight, join, join_at,
                     width, loss, loss_at, mass, information, mass_at,
                 )  # fmt: skip
                 large -= min(0, large.min())
-                origin, target, amount = transport(large, np.diff(row_runs), np.diff(people_runs), 2**62)
+                origin, target, amount = transport(large, take, give, np.int64(2**62))
+            elif greatest >= 2**15:
+                small = np.empty(shape, dtype=np.int32)
+                _fill_costs(
+                    small, some[row_runs[:-1]], them[people_runs[:-1]], low, high, codes, kind, weight, join, join_at,
+                    width, loss, loss_at, mass, information, mass_at,
+                )  # fmt: skip
+                origin, target, amount = transport(small, take, give, np.int32(2**30))
+            else:
+                tiny = np.empty(shape, dtype=np.int16)
+                _fill_costs(
+                    tiny, some[row_runs[:-1]], them[people_runs[:-1]], low, high, codes, kind, weight, join, join_at,
+                    width, loss, loss_at, mass, information, mass_at,
+                )  # fmt: skip
+                origin, target, amount = transport(tiny, take, give, np.int32(2**30))
             for flow in range(len(origin)):
                 for _ in range(amount[flow]):
                     partner[some[row_runs[origin[flow]]]] = them[people_runs[target[flow]]]
@@ -185,7 +193,7 @@ def _runs(members: Int32, key: Int64) -> Int64:
 
 @compiled
 def _fill_costs(
-    cost: Int32 | Int64,
+    cost: Costs,
     rows: Int32,
     people: Int32,
     low: Int32,
@@ -208,7 +216,7 @@ def _fill_costs(
     """
     attributes, columns = len(kind), len(people)
     sums = np.zeros((attributes + 1, columns), dtype=cost.dtype)
-    code = np.empty((attributes, columns), dtype=np.int64)
+    code = np.empty((attributes, columns), dtype=np.int32)
     for attribute in range(attributes):
         for j in range(columns):
             code[attribute, j] = codes[attribute, people[j]]

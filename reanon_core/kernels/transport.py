@@ -1,22 +1,27 @@
 """The transportation problem: move supplies to demands at the least total cost, exactly, in integers."""
 
 import numpy as np
+import numpy.typing as npt
 
 from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Int32, Int64
+
+Costs = npt.NDArray[np.int16] | Int32 | Int64
+Sums = npt.NDArray[np.int32 | np.int64]
 
 NONE = -1
 
 
 @compiled
-def transport(cost: Int32 | Int64, supply: Int64, demand: Int64, infinite: int) -> tuple[Int32, Int32, Int64]:
+def transport(cost: Costs, supply: Int64, demand: Int64, infinite: np.int32 | np.int64) -> tuple[Int32, Int32, Int64]:
     """The flows of a cheapest way to empty all supplies into all demands: from, to and amount of each.
 
     Shortest augmenting paths with potentials: reduced costs never get negative, so that each path is found in one sweep
     and the flow is optimal at the end. A cheap start along tight pairs leaves few paths to be found.
 
     Requires: cost[supplies, demands] at least 0; supplies and demands above 0, with the same sum; `infinite` at least
-    four times the greatest cost times the number of supplies and demands, and twice of it a number of the costs' type.
+    four times the greatest cost times the number of supplies and demands, and twice of it a number of its own type,
+    which is that of all sums. Costs themselves may be of a smaller type: the less memory, the faster.
     """
     rows, columns = cost.shape
     left, lacking = supply.copy(), demand.copy()
@@ -39,12 +44,12 @@ def transport(cost: Int32 | Int64, supply: Int64, demand: Int64, infinite: int) 
                 first[column] = used
                 used += 1
 
-    number = cost.dtype.type
-    distance = np.empty(columns, dtype=cost.dtype)
+    number = v.dtype.type
+    distance = np.empty(columns, dtype=v.dtype)
     height = v.copy()  # the potentials of the columns; of those that were passed, so low that no way leads there
     reached_by = np.full(rows, NONE, dtype=np.int32)  # the column over which a row is reached
-    visited, lift = np.empty(rows, dtype=np.int32), np.empty(rows, dtype=cost.dtype)
-    passed, passed_at = np.empty(columns, dtype=np.int32), np.empty(columns, dtype=cost.dtype)
+    visited, lift = np.empty(rows, dtype=np.int32), np.empty(rows, dtype=v.dtype)
+    passed, passed_at = np.empty(columns, dtype=np.int32), np.empty(columns, dtype=v.dtype)
     come_from = np.empty(columns, dtype=np.int32)  # the row over which a column of the path is reached
     for source in range(rows):
         while left[source]:
@@ -126,7 +131,7 @@ def transport(cost: Int32 | Int64, supply: Int64, demand: Int64, infinite: int) 
 
 
 @compiled
-def _relax(cost: Int32 | Int64, lift: int, height: Int32 | Int64, distance: Int32 | Int64) -> None:
+def _relax(cost: Costs, lift: int, height: Sums, distance: Sums) -> None:
     """Go on from a row to every column: without branches, in one width of numbers, so that several are done at once."""
     number = distance.dtype.type
     start = number(lift)
@@ -135,7 +140,7 @@ def _relax(cost: Int32 | Int64, lift: int, height: Int32 | Int64, distance: Int3
 
 
 @compiled
-def _least(distance: Int32 | Int64) -> int:
+def _least(distance: Sums) -> int:
     """The distance of the nearest column."""
     least = distance[0]
     for column in range(len(distance)):
@@ -144,15 +149,15 @@ def _least(distance: Int32 | Int64) -> int:
 
 
 @compiled
-def _tight_potentials(cost: Int32 | Int64, infinite: int) -> tuple[Int32 | Int64, Int32 | Int64]:
+def _tight_potentials(cost: Costs, infinite: np.int32 | np.int64) -> tuple[Sums, Sums]:
     """Potentials under which every reduced cost is at least 0, and 0 somewhere in every row."""
     rows, columns = cost.shape
-    v = np.full(columns, infinite, dtype=cost.dtype)
+    v = np.full(columns, infinite)
+    number = v.dtype.type
     for row in range(rows):
         for column in range(columns):
-            v[column] = min(v[column], cost[row, column])
-    u = np.empty(rows, dtype=cost.dtype)
-    number = cost.dtype.type
+            v[column] = min(v[column], number(cost[row, column]))
+    u = np.empty(rows, dtype=v.dtype)
     for row in range(rows):
         least = number(infinite)
         for column in range(columns):

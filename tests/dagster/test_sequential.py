@@ -4,10 +4,12 @@ import json
 import stat
 from pathlib import Path
 
+import dagster as dg
 import duckdb
 import numpy as np
 import pandas as pd
 import pytest
+from making.assets import Maker
 from making.series import DISEASES, write_series
 
 from reanon_dagster.cli import main
@@ -174,3 +176,15 @@ def test_nothing_private_is_published(series: Path) -> None:
     for file in (series.parent / "published").rglob("*"):
         if file.is_file():
             assert b"Zacharias" not in file.read_bytes()
+
+
+def test_the_assets_publish_releases_of_different_columns(series: Path) -> None:
+    with dg.DagsterInstance.ephemeral() as instance:
+        maker = Maker(series, instance)
+        for release in ("r1", "r2", "r3"):
+            assert maker.make(release).success
+        out = maker.metadata("published")
+        shown = [column.name for column in out["dagster/column_schema"].value.columns]  # type: ignore[union-attr]
+        assert shown == ["age_min", "age_max", "job_min", "job_max", "blood"]
+        assert "groups" not in out
+        assert float(maker.metadata("evidence")["exposed by intersection"].value) == 0  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from reanon_core.kernels.siphash import keyed_permutation
 from reanon_core.model.arrays import Bool, Int32, Int64
 
 CELLS = 50_000_000
-"""The largest table of costs, 200 MB; half as many where costs need eight bytes. A larger component is cut."""
+"""The largest table of costs, 200 MB; half as many where costs need eight bytes. Larger components are cut."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -62,7 +62,7 @@ _HEAD = (
     "`python -m reanon_dagster.series.documentation`. Unknown keys are errors. Relative paths begin at the file's "
     "folder. Values are read as they are written: `no`, `007` and `2024-03-01` stay text until a key asks for more."
 )
-_WORDS = {str: "text", int: "whole number", Decimal: "number", float: "number"}
+_WORDS = {bool: "true or false", str: "text", int: "whole number", Decimal: "number", float: "number"}
 
 
 def markdown() -> str:

@@ -57,8 +57,8 @@ class CorSplit:
     changeable: ClassVar[frozenset[str]] = frozenset({"assignment", "not_eligible", "on_lifespan", "partition"})
     """The parameters that may change between releases: they break nothing that was promised."""
     caution: ClassVar[str] = (
-        "n bounds the sets of people that releases tie together, not what known people exclude step by step: beyond some "
-        "number of releases, an adversary who knows groups and a few values may expose most people (docs/cor-split.md); "
+        "n bounds the sets of people that releases tie together, not what known people exclude step by step: after "
+        "some releases an adversary who knows groups and a few values may expose most people (docs/cor-split.md); "
         "see how far that goes with reanon audit --compromised 0.04"
     )
 

@@ -52,7 +52,7 @@ class LinearAttack:
             solve(puzzle, UNBOUNDED)
         caveat = f"correlations not decided beyond {self.combine} groups; others may still be exposed"
         found = told(self.name, known, puzzle, knowledge, caveat)
-        sizes = np.diff(ties.start)
+        sizes = np.diff(ties.start)[ties.closed == 1]  # beside a stranger or a counterfeit the others say little
         more = {
             "correlations": float(len(ties.groups)),
             "correlations that need more than two groups": float(np.count_nonzero(ties.groups != 2)),

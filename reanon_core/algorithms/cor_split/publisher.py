@@ -56,7 +56,11 @@ class CorSplit:
     name: ClassVar[str] = "cor-split"
     changeable: ClassVar[frozenset[str]] = frozenset({"assignment", "not_eligible", "on_lifespan", "partition"})
     """The parameters that may change between releases: they break nothing that was promised."""
-    caution: ClassVar[str] = ""
+    caution: ClassVar[str] = (
+        "n bounds the sets of people that releases tie together, not what known people exclude step by step: after "
+        "some releases an adversary who knows groups and a few values may expose most people (docs/cor-split.md); "
+        "see how far that goes with reanon audit --compromised 0.04"
+    )
 
     m: int
     """The least number of values that everybody is hidden among."""

@@ -110,7 +110,7 @@ def _meanings(technique: type) -> dict[str, str]:
     body = ast.parse(textwrap.dedent(inspect.getsource(technique))).body[0]
     lines = body.body if isinstance(body, ast.ClassDef) else []
     return {
-        line.target.id: below.value.value
+        line.target.id: " ".join(below.value.value.split())
         for line, below in pairwise(lines)
         if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
         if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) and isinstance(below.value.value, str)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from making.bpg import entries, histories, published
-from oracles.atoms import subsets_breached
+from oracles.atoms import atoms_breached, subsets_breached
 
 from reanon_core.algorithms.bpg.publisher import Bpg
 from reanon_core.algorithms.bpg.state import BpgState
@@ -114,6 +114,17 @@ def require_honest(publisher: Bpg, snapshot: Snapshot, publication: Publication[
 def test_no_releases_compared_give_anybody_away(seed: int, options: dict, series: dict) -> None:  # type: ignore[type-arg]
     publisher = Bpg(**options)
     require_safe(publisher, published(publisher, histories(seed, **series)))
+
+
+@pytest.mark.parametrize("variant", OPTIONS["variant"])
+@pytest.mark.parametrize("pool", OPTIONS["pool"])
+def test_the_atoms_of_a_larger_series_hold_by_the_word_of_the_definition(variant: str, pool: str) -> None:
+    for seed, ask in ((1, None), (2, 0.6)):
+        snapshots = histories(seed, change=0.05, subset=0.97, leave=0.05, people=1500, ask=ask)
+        history = entries(published(Bpg(k=5, ell=3, variant=variant, pool=pool), snapshots))
+        assert len(history) >= 4
+        for end in range(1, len(history) + 1):
+            assert atoms_breached(history[:end], 5, 3) == 0
 
 
 @pytest.mark.slow

@@ -71,13 +71,15 @@ def traces_of(history: History, knowledge: Knowledge) -> Traces:
 def tracked_traces(history: History, knowledge: Knowledge) -> Traces:
     """What an adversary knows who follows people through the releases: the group of everybody, where it is declared.
 
-    Where it is not, boxes and lifespans tell what they can.
+    Where it is not, boxes and lifespans tell what they can. So they do where a group is a single row, as in techniques
+    that give each row a box of its own: to know that group would be to know the value.
     """
     traces = traces_of(history, knowledge)
     group = traces.group.copy()
-    for row, presence in zip(group, knowledge.presences, strict=True):
+    for row, published, presence in zip(group, history.releases, knowledge.presences, strict=True):
         if presence.group is not None:
-            row[traces.persons.searchsorted(presence.persons)] = presence.group
+            shared = np.bincount(published.release.group, minlength=1)[presence.group] > 1
+            row[traces.persons.searchsorted(presence.persons[shared])] = presence.group[shared]
     return Traces(traces.persons, group)
 
 

@@ -12,7 +12,7 @@ from reanon_core.algorithms.bpg.publisher import Bpg
 from reanon_core.checks.atoms import Atoms
 from reanon_core.checks.well_formedness import WellFormedness
 from reanon_core.frames import snapshot_from_frame
-from reanon_core.model.errors import InvalidParameter, Refused
+from reanon_core.model.errors import InvalidParameter, Refused, Unpublishable
 from reanon_core.model.ledger import Entry
 from reanon_core.model.release import Auxiliary, Release
 from reanon_core.model.snapshot import INVENTED, REMEMBERED, Snapshot
@@ -124,6 +124,17 @@ def test_too_few_newcomers_are_joined_by_invented_ones_with_other_values() -> No
     assert people[0] == people[1] == people[2]  # the invented one is met again
     assert subsets_breached(entries(later), 3, 2) == 0
     assert not published(Bpg(k=3, ell=2, reserve=1, variant="ghost", max_dirty=0.3), [lonely])
+
+
+def test_an_invented_newcomer_never_comes_back_as_a_real_person() -> None:
+    lonely = table([7, 8], [1, 1])
+    rest = {"k": 3, "ell": 2, "reserve": 1}
+    first = published(Bpg(variant="ghost", **rest), [lonely])[0][1]
+    assert (first.state.last < 0).sum() == 1
+    with pytest.raises(Unpublishable):
+        publish(Bpg(pool="stored", **rest), lonely, first.state, np.random.default_rng(0))
+    again = publish(Bpg(variant="ghost", **rest), lonely, first.state, np.random.default_rng(0))
+    assert again.auxiliary.total == 1
 
 
 def test_a_ghost_that_is_not_counted_is_seen() -> None:

@@ -116,6 +116,32 @@ def test_no_releases_compared_give_anybody_away(seed: int, options: dict, series
     require_safe(publisher, published(publisher, histories(seed, **series)))
 
 
+@given(seed=st.integers(0, 2**32 - 1), k=st.integers(2, 4), ell=st.integers(1, 3))
+@settings(max_examples=100, deadline=None)
+def test_the_options_may_change_from_release_to_release(seed: int, k: int, ell: int) -> None:
+    """Everything but the principle, the partitioner included."""
+    rng = np.random.default_rng(seed)
+
+    def any_classes(snapshot: Snapshot, rng: np.random.Generator) -> np.ndarray:
+        return rng.integers(-1, 6, snapshot.size)
+
+    def drawn(choices: list) -> object:  # type: ignore[type-arg]
+        return choices[rng.integers(len(choices))]
+
+    def publisher() -> Bpg:
+        options = {name: drawn(choices) for name, choices in OPTIONS.items() if name not in {"k", "ell"}}
+        return Bpg(k=k, ell=ell, over=drawn(["mondrian", any_classes]), **options)
+
+    series = {name: drawn(choices) for name, choices in SERIES.items()}
+    history = entries(published([publisher() for _ in range(5)], histories(seed, **series)))
+    assert subsets_breached(history, k, ell) == 0
+    for check in (WellFormedness(), KAnonymity(k=k), Atoms(k=k, ell=ell)):
+        memory = check.initial_memory()
+        for entry in history:
+            verdict, memory = check.examine(entry, memory)
+            assert verdict.holds, verdict
+
+
 @pytest.mark.parametrize("variant", OPTIONS["variant"])
 @pytest.mark.parametrize("pool", OPTIONS["pool"])
 def test_the_atoms_of_a_larger_series_hold_by_the_word_of_the_definition(variant: str, pool: str) -> None:

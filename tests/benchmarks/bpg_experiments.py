@@ -31,11 +31,15 @@ from census import snapshots  # noqa: E402
 
 from reanon_core.algorithms.bpg.publisher import Bpg  # noqa: E402
 from reanon_core.algorithms.m_invariance.publisher import MInvariance  # noqa: E402
+from reanon_core.algorithms.mondrian.publisher import Mondrian  # noqa: E402
+from reanon_core.attacks.difference import DifferenceAttack  # noqa: E402
+from reanon_core.attacks.intersection import IntersectionAttack  # noqa: E402
+from reanon_core.attacks.subsets import SubsetsAttack  # noqa: E402
 from reanon_core.checks.atoms import Atoms  # noqa: E402
 from reanon_core.metrics.entropy import FrequencyEntropy, VolumeEntropy  # noqa: E402
 from reanon_core.metrics.generalization import GlobalCertaintyPenalty  # noqa: E402
 from reanon_core.model.snapshot import Snapshot  # noqa: E402
-from reanon_core.replay import publications  # noqa: E402
+from reanon_core.replay import publications, replay  # noqa: E402
 
 K = 10
 UPDATES = (5_000, 10_000, 20_000, 40_000)
@@ -187,6 +191,25 @@ def dirt(given: argparse.Namespace) -> dict[str, dict[str, Run]]:
     return runs
 
 
+def attacks(given: argparse.Namespace) -> dict[str, dict[str, dict[str, float]]]:
+    """What adversaries find in 21 releases of which 2% are replaced each time, and how long that takes them."""
+    publishers = {"mondrian, k = 4, ell = 2": Mondrian(k=4, ell=2), "bpg, k = ell = 10": Bpg(k=K, ell=K)}
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for name, publisher in publishers.items():
+        tables = snapshots(
+            given.sensitive, 5, people=3 * given.rows, rows=given.rows, update=given.rows // 50, releases=21
+        )
+        ledger = replay(publisher, tables, np.random.default_rng(1))
+        for attack in (IntersectionAttack(), DifferenceAttack(), SubsetsAttack()):
+            begun = time.process_time()
+            findings = attack.run(ledger.history(), ledger.knowledge())
+            seconds = time.process_time() - begun
+            numbers = {"exposed": findings.exposed, "of": findings.of, "seconds": round(seconds, 1), **findings.extra}
+            found.setdefault(name, {})[attack.name] = numbers
+            print(f"{name:28} {attack.name:14} {numbers}", flush=True)
+    return found
+
+
 def told(name: str, run: Run) -> None:
     last = {key: round(values[-1], 3) for key, values in run.items() if values}
     wrong = int(sum(run["violations"])) if run["violations"] else "not judged"
@@ -204,7 +227,7 @@ def rounded(value: object) -> object:
     return value
 
 
-PARTS = {"information": information, "reserve": reserves, "dirty": dirt}
+PARTS = {"information": information, "reserve": reserves, "dirty": dirt, "attacks": attacks}
 
 
 def main() -> None:

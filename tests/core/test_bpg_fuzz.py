@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from making.bpg import entries, histories, published
-from oracles.atoms import subsets_breached
+from oracles.atoms import atoms_breached, subsets_breached
 
 from reanon_core.algorithms.bpg.publisher import Bpg
 from reanon_core.algorithms.bpg.state import BpgState
@@ -114,6 +114,43 @@ def require_honest(publisher: Bpg, snapshot: Snapshot, publication: Publication[
 def test_no_releases_compared_give_anybody_away(seed: int, options: dict, series: dict) -> None:  # type: ignore[type-arg]
     publisher = Bpg(**options)
     require_safe(publisher, published(publisher, histories(seed, **series)))
+
+
+@given(seed=st.integers(0, 2**32 - 1), k=st.integers(2, 4), ell=st.integers(1, 3))
+@settings(max_examples=100, deadline=None)
+def test_the_options_may_change_from_release_to_release(seed: int, k: int, ell: int) -> None:
+    """Everything but the principle, the partitioner included."""
+    rng = np.random.default_rng(seed)
+
+    def any_classes(snapshot: Snapshot, rng: np.random.Generator) -> np.ndarray:
+        return rng.integers(-1, 6, snapshot.size)
+
+    def drawn(choices: list) -> object:  # type: ignore[type-arg]
+        return choices[rng.integers(len(choices))]
+
+    def publisher() -> Bpg:
+        options = {name: drawn(choices) for name, choices in OPTIONS.items() if name not in {"k", "ell"}}
+        return Bpg(k=k, ell=ell, over=drawn(["mondrian", any_classes]), **options)
+
+    series = {name: drawn(choices) for name, choices in SERIES.items()}
+    history = entries(published([publisher() for _ in range(5)], histories(seed, **series)))
+    assert subsets_breached(history, k, ell) == 0
+    for check in (WellFormedness(), KAnonymity(k=k), Atoms(k=k, ell=ell)):
+        memory = check.initial_memory()
+        for entry in history:
+            verdict, memory = check.examine(entry, memory)
+            assert verdict.holds, verdict
+
+
+@pytest.mark.parametrize("variant", OPTIONS["variant"])
+@pytest.mark.parametrize("pool", OPTIONS["pool"])
+def test_the_atoms_of_a_larger_series_hold_by_the_word_of_the_definition(variant: str, pool: str) -> None:
+    for seed, ask in ((1, None), (2, 0.6)):
+        snapshots = histories(seed, change=0.05, subset=0.97, leave=0.05, people=1500, ask=ask)
+        history = entries(published(Bpg(k=5, ell=3, variant=variant, pool=pool), snapshots))
+        assert len(history) >= 4
+        for end in range(1, len(history) + 1):
+            assert atoms_breached(history[:end], 5, 3) == 0
 
 
 @pytest.mark.slow

@@ -45,16 +45,20 @@ def _query(rng: np.random.Generator, qi: np.ndarray, ask: float) -> np.ndarray:
     return (qi[rng.integers(2)] >= low) & (qi[0] < 10) & (qi[rng.integers(2)] <= low + 10 * ask)
 
 
-def published(publisher: Bpg, snapshots: list[Snapshot]) -> list[tuple[Snapshot, Publication[BpgState]]]:
-    """What can be published of the series; the state goes through bytes, as in a store."""
-    state, rng, found = publisher.initial_state(), np.random.default_rng(0), []
-    for snapshot in snapshots:
+def published(publisher: Bpg | list[Bpg], snapshots: list[Snapshot]) -> list[tuple[Snapshot, Publication[BpgState]]]:
+    """What can be published of the series, by one publisher or by one for each release.
+
+    The state goes through bytes, as in a store.
+    """
+    publishers = publisher if isinstance(publisher, list) else [publisher] * len(snapshots)
+    state, rng, found = publishers[0].initial_state(), np.random.default_rng(0), []
+    for own, snapshot in zip(publishers, snapshots, strict=True):
         try:
-            publication = publish(publisher, snapshot, state, rng)
+            publication = publish(own, snapshot, state, rng)
         except Unpublishable:
             continue
         found.append((snapshot, publication))
-        state = publisher.restored(unpack(pack(publication.state.packed())))
+        state = own.restored(unpack(pack(publication.state.packed())))
     return found
 
 

@@ -39,6 +39,8 @@ def with_those_who_left(table: Drawn, state: BpgState, ell: int, rng: np.random.
     useful[state.neighbourhood[table.entry[(table.entry >= 0) & snapshot.wanted]]] = True
     gone = useful[state.neighbourhood]
     gone[here] = False
+    if not invent:
+        gone &= state.last >= 0  # nobody who was invented comes back as a real person
     left = np.flatnonzero(gone)
     if not len(left):
         return table

@@ -114,7 +114,7 @@ class Bpg:
             if getattr(self, option) not in get_args(allowed):
                 choices = ", ".join(get_args(allowed))
                 problems.append(Problem(option, f"be one of {choices}", str(getattr(self, option))))
-        if self.reserve != "auto" and (not isinstance(self.reserve, int) or self.reserve < 1):
+        if self.reserve != "auto" and (type(self.reserve) is not int or self.reserve < 1):
             problems.append(Problem("reserve", "be auto, or a whole number of at least 1", str(self.reserve)))
         if not callable(self.over) and self.over not in get_args(Over):
             rule = f"be {', '.join(get_args(Over))}, or a partitioner (in series.yaml as module:function)"
@@ -181,7 +181,8 @@ class Bpg:
             values=len(snapshot.schema.sensitive.values),
         )
         settled = settle(_rows(drawn, class_of, extent), classes, drawn.entry, state, rules)
-        reason = np.where(class_of == LEFT_OUT, correcting.LEFT_OUT, settled.reason)[drawn.snapshot.wanted]
+        left_out = (class_of == LEFT_OUT) & (settled.piece < 0)  # a neighbour may have taken them in
+        reason = np.where(left_out, correcting.LEFT_OUT, settled.reason)[drawn.snapshot.wanted]
         withheld = withheld_by_reason(reason, k=self.k, ell=self.ell, max_dirty=self.max_dirty)
         if len(reason) and not len(settled.class_of_piece):
             raise Unpublishable(refusal(withheld, len(reason)))

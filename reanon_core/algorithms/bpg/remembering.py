@@ -67,7 +67,8 @@ def _merged(
     """Everybody in the state and the newcomers in one ascending list, with what this release shows of them.
 
     For each the pseudonym, the neighbourhood or, from `neighbourhoods` on, the piece; the value shown now, or NOBODY;
-    the place in the old state; and what was published last: a row that is not `mine` is not the person's own.
+    the place in the old state; and what was published last: a row that is not `mine` is not the person's own, and
+    somebody who was only ever invented has nothing.
     Both lists ascend, and so do the rows of known people: all of it is one walk along memory.
     """
     total, attributes = len(persons) + len(new), len(row_qi)
@@ -83,7 +84,7 @@ def _merged(
         label[at] = neighbourhoods + piece[row] if row >= 0 else neighbourhood[old]
         current[at] = sensitive[row] if row >= 0 else NOBODY
         if comes or (row >= 0 and mine[row]):
-            latest[at] = sensitive[row]
+            latest[at] = sensitive[row] if mine[row] else NOBODY
             for attribute in range(attributes):
                 place[attribute, at] = row_qi[attribute, row]
         else:

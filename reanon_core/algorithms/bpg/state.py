@@ -29,7 +29,7 @@ class BpgState:
     offsets: Int64  # [a + 1] where the signature of each neighbourhood begins in `releases`
     releases: Int32  # [r] the signatures: in which releases, counted from 1, a neighbourhood was published
     extent: Int64  # [2, d] least and greatest code seen of each attribute; [2, 0] before the first release
-    last: Int32  # [p] the value that was published last of each person
+    last: Int32  # [p] the value that was published last of each person; -1 for whoever was invented
     qi: Int32  # [d, p] their quasi-identifiers then; [0, 0] before the first release
     met: int
     """Which walls the series has met so far (see withholding.py)."""

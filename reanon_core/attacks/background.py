@@ -14,6 +14,7 @@ from reanon_core.inference.posteriors import Posterior, posteriors
 from reanon_core.inference.sequences import resolved
 from reanon_core.inference.speaking import speaking
 from reanon_core.model.arrays import Float64, Int32, Int64
+from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge, Presence
@@ -21,6 +22,10 @@ from reanon_core.model.release import Release
 
 SURE = 0.9
 """Whoever is held to have one value with this probability or more is exposed."""
+MOST_CELLS = 1 << 27
+"""The largest table of people and values: 1 GiB, and three of them live at a time."""
+MOST_PAIRS = 1 << 31
+"""The most people and boxes that are held against each other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +80,14 @@ class BackgroundAttack:
         """What the adversary holds likely after each release, in order.
 
         Paper: [RPB12] Section 4.5 and Algorithm 3.
+
+        Raises: InvalidParameter if a release is too large.
         """
         history, knowledge = speaking(history, knowledge)
         releases = tuple(published.release for published in history.releases)
         values = max(1, len(history.schema.sensitive.values), highest_value(releases) + 1)
+        for release, presence in zip(releases, knowledge.presences, strict=True):
+            _require_small(release, presence, values)
         background = knowledge.background
         if background is None:
             background = estimated(
@@ -111,6 +120,18 @@ _SOURCES = {
     "mined": "transitions mined from the declared corpus",
     "incremental": "transitions counted in the original tables, more than an outsider has",
 }
+
+
+def _require_small(release: Release, presence: Presence, values: int) -> None:
+    """Refuse what memory or patience would not hold."""
+    people = len(presence.persons)
+    if people * values > MOST_CELLS:
+        rule = f"have at most {MOST_CELLS:,} people times values for the attack background"
+        raise InvalidParameter(Problem("a release", rule, f"{people * values:,}", "attack a sample of the people"))
+    if presence.group is None and people * release.boxes.count > MOST_PAIRS:
+        rule = f"have at most {MOST_PAIRS:,} people times groups for the attack background, where groups are guessed"
+        count = f"{people * release.boxes.count:,}"
+        raise InvalidParameter(Problem("a release", rule, count, "attack a sample of the people"))
 
 
 def _values(release: Release, values: int) -> Int64:

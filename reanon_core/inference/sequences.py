@@ -7,7 +7,7 @@ import numpy as np
 
 from reanon_core.model.arrays import Bool, Float64, Int32, Int64, frozen
 from reanon_core.model.background import START, Automaton, Background
-from reanon_core.model.errors import Unpublishable
+from reanon_core.model.errors import InvalidParameter, Problem, Unpublishable
 
 LARGEST_TABLE = 1 << 24
 """The most numbers that a table of windows and values may hold: 128 MiB."""
@@ -253,6 +253,8 @@ def resolved(background: Background, counted: Counted | None, values: int) -> Au
     """The automaton of this knowledge: what is declared, and what was counted where nothing is.
 
     Requires: `counted` covers the values, where something must be counted.
+
+    Raises: InvalidParameter if it speaks of values that there are not.
     """
     prior, following, emission = background.prior, background.following, background.emission
     if counted is not None and prior is None:
@@ -268,6 +270,9 @@ def resolved(background: Background, counted: Counted | None, values: int) -> Au
     elif prior.shape[1] > known:
         following = np.pad(following, ((0, 0), (0, prior.shape[1] - known)), constant_values=START)
         emission = np.pad(emission, ((0, 0), (0, 0), (0, prior.shape[1] - known)))
+    if prior.shape[1] > values:
+        rule = f"speak of the {values} values that the schema has"
+        raise InvalidParameter(Problem("knowledge", rule, f"of {prior.shape[1]}", "declare the sensitive values"))
     return Automaton(prior, following, emission).widened(values)
 
 

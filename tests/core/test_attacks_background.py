@@ -5,6 +5,7 @@ import pytest
 from papers.RPB12.example import ALICE, BCM_POS, HISTORY, KNOWLEDGE, second_entry
 
 from reanon_core.algorithms.mondrian.publisher import Mondrian
+from reanon_core.attacks import background
 from reanon_core.attacks.background import BackgroundAttack
 from reanon_core.inference.estimating import Seen, estimated
 from reanon_core.inference.memberships import Memberships, possible_memberships, spread_omega
@@ -12,6 +13,7 @@ from reanon_core.inference.posteriors import posteriors
 from reanon_core.metrics.adversary_gain import adversary_gain
 from reanon_core.model.arrays import MISSING
 from reanon_core.model.background import Background, Classes
+from reanon_core.model.errors import InvalidParameter
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge, Presence
 from reanon_core.model.ledger import Ledger
@@ -67,18 +69,18 @@ def test_uniform_sequential_knowledge_gives_the_snapshot_attack(mode: str) -> No
     rng = np.random.default_rng(2)
     prior = rng.dirichlet(np.ones(VALUES), 2)
     chance = np.repeat(prior[:, None], VALUES + 1, axis=1)
-    background = Background(
+    both = Background(
         classes=Classes((0,), (np.array([16], np.int32),)),
         prior=prior,
         following=np.tile(np.arange(1, 5), (5, 1)),
         emission=chance,
     )
     attack = BackgroundAttack(mode=mode)  # type: ignore[arg-type]
-    chained = attack.beliefs(LEDGER.history(), informed(background))
+    chained = attack.beliefs(LEDGER.history(), informed(both))
     for number, believed in enumerate(chained):
         alone = History(SCHEMA, LEDGER.history().releases[number : number + 1])
         (snapshot,) = attack.beliefs(
-            alone, Knowledge(LEDGER.knowledge().presences[number : number + 1], background=background)
+            alone, Knowledge(LEDGER.knowledge().presences[number : number + 1], background=both)
         )
         assert believed.posterior == pytest.approx(snapshot.posterior)
 
@@ -197,3 +199,15 @@ def test_withheld_rows_count_as_protected_or_as_exposed() -> None:
     assert gain.withheld == 1
     assert gain.gain_withheld_exposed - gain.gain_withheld_protected == pytest.approx(1 / total)
     assert gain.gain_withheld_protected == pytest.approx(gain.gain * (total - 1) / total)
+
+
+def test_what_memory_would_not_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "MOST_CELLS", 100)
+    with pytest.raises(InvalidParameter, match="attack a sample of the people"):
+        BackgroundAttack().run(LEDGER.history(), informed(known(STEP)))
+    monkeypatch.setattr(background, "MOST_CELLS", 10**9)
+    monkeypatch.setattr(background, "MOST_PAIRS", 100)
+    assert BackgroundAttack().run(LEDGER.history(), informed(known(STEP))).of == 400
+    blind = tuple(Presence(p.persons, p.qi) for p in LEDGER.knowledge().presences)
+    with pytest.raises(InvalidParameter, match="where groups are guessed"):
+        BackgroundAttack().run(LEDGER.history(), Knowledge(blind, known(STEP)))

@@ -217,3 +217,8 @@ def test_windows_keep_their_values_when_the_list_grows(seed: int, memory: int) -
 def test_too_many_windows_are_refused_with_what_would_help() -> None:
     with pytest.raises(Unpublishable, match=r"a smaller knowledge\.memory would work"):
         windows(200, 3)
+
+
+def test_knowledge_of_values_that_the_schema_has_not_is_refused() -> None:
+    with pytest.raises(InvalidParameter, match=r"knowledge \(of 3\) must speak of the 2 values"):
+        resolved(Background(prior=np.full((1, 3), 1 / 3)), Counted.nothing(1, 1).widened(2), 2)

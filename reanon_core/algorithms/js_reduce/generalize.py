@@ -68,31 +68,35 @@ def generalize(
     rows of its running example are partial, and their divergence is none).
     """
     order = hilbert_order(snapshot.qi, extent)
+    # Everything is laid out along the curve once, so that the loops run along memory.
+    rows, entropy = distributions(np.take(expected, order, axis=0))
+    sensitive = snapshot.sensitive[order]
     ancestors, nodes = _tree(snapshot.schema, distance)
-    counts = np.bincount(snapshot.sensitive, minlength=len(snapshot.schema.sensitive.values))
-    share = counts / max(1, snapshot.size)
-    rows, entropy = distributions(expected)
     most, values = snapshot.size // thresholds.k + 1, expected.shape[1]
+    share = np.bincount(sensitive, minlength=values) / max(1, snapshot.size)
     sums, value_counts, total = np.empty((most, values)), np.empty((most, values), np.int64), np.empty(most)
-    group = np.full(snapshot.size, WITHHELD, dtype=np.int32)
+    place = np.full(snapshot.size, WITHHELD, dtype=np.int32)  # the group of each row along the curve
     why = np.zeros(snapshot.size, dtype=np.int8)
     ground = GROUNDS[distance]
 
     def closed(along: Int64, limits: Thresholds, groups: int) -> int:
         return close_runs(
-            along, rows, entropy, snapshot.sensitive, share, limits.k, limits.ell, limits.t, limits.j, limits.max_run,
-            ground, ancestors, nodes, group, why, groups, sums, value_counts, total,
+            along, rows, entropy, sensitive, share, limits.k, limits.ell, limits.t, limits.j, limits.max_run, ground,
+            ancestors, nodes, place, why, groups, sums, value_counts, total,
         )  # fmt: skip
 
-    groups = closed(order, thresholds, 0)
+    everything = np.arange(snapshot.size)
+    groups = closed(everything, thresholds, 0)
     if leftovers == "relax":
-        groups = closed(order[group[order] == WITHHELD], thresholds.widened(slack), groups)
+        groups = closed(np.flatnonzero(place == WITHHELD), thresholds.widened(slack), groups)
     elif leftovers == "merge" and groups:
         join_neighbours(
-            order, rows, entropy, snapshot.sensitive, share, thresholds.t, thresholds.j, ground, ancestors, nodes,
-            NEIGHBOURS, PASSES, group, groups, sums, value_counts, total,
+            everything, rows, entropy, sensitive, share, thresholds.t, thresholds.j, ground, ancestors, nodes,
+            NEIGHBOURS, PASSES, place, groups, sums, value_counts, total,
         )  # fmt: skip
-    reason = np.bincount(why[group == WITHHELD], minlength=UNLIKE + 1)
+    group = np.empty_like(place)
+    group[order] = place
+    reason = np.bincount(why[place == WITHHELD], minlength=UNLIKE + 1)
     return Grouping(group, groups, {text: int(reason[code]) for code, text in REASONS.items() if reason[code]})
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal, cast, get_args
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from reanon_core.algorithms.js_reduce.state import JsReduceState
 from reanon_core.inference.beliefs import Beliefs, Mode
 from reanon_core.inference.posteriors import posteriors
 from reanon_core.inference.sequences import Counted, needs_counting, resolved
-from reanon_core.model.arrays import Float64, Int32, Int64
+from reanon_core.model.arrays import Float64, Int32, Int64, frozen
 from reanon_core.model.background import Automaton, Background
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, Unpublishable, require
 from reanon_core.model.packing import Packable
@@ -189,12 +189,16 @@ class JsReduce:
 
         Paper: [RPB12] Algorithm 1, lines 8 to 11. Of a row that is withheld nothing is observed.
         """
-        shown = np.flatnonzero(plan.group >= 0)
-        group, expected, row_class = plan.group[shown], plan.expected[shown], plan.row_class[shown]
-        values = np.zeros((plan.groups, plan.automaton.values), dtype=np.int64)
-        np.add.at(values, (group, snapshot.sensitive[shown]), 1)
+        # Usually nobody is withheld, and then no table is copied. Arrays are read-only either way: loops compile once.
+        shown = np.flatnonzero(plan.group >= 0) if plan.withheld else slice(None)
+        persons = cast("Int64", frozen(snapshot.persons[shown], np.int64))
+        group = cast("Int32", frozen(plan.group[shown], np.int32))
+        expected, row_class = plan.expected[shown], plan.row_class[shown]
+        width = plan.automaton.values
+        pairs = group.astype(np.int64) * width + snapshot.sensitive[shown]
+        values = np.bincount(pairs, minlength=plan.groups * width).reshape(plan.groups, width)
         known = posteriors(self.posterior, expected, group, values)
-        beliefs = plan.beliefs.revised(snapshot.persons[shown], row_class, expected, known, plan.automaton, self.mode)
+        beliefs = plan.beliefs.revised(persons, row_class, expected, known, plan.automaton, self.mode)
         return JsReduceState(state.time + 1, plan.automaton.values, plan.extent, beliefs, plan.counted)
 
     def _refusal(self, snapshot: Snapshot, withheld: Mapping[str, int]) -> str:

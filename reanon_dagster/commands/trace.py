@@ -36,12 +36,16 @@ def run(options: argparse.Namespace) -> int:
     ids, persons = read_ids(series, options.release, pseudonym_key(series.private_folder, view.frozen.get("key")))
     with opened(series.private_folder, read_only=True) as connection:
         trace = reading.trace(connection, record.position)
+        worlds = reading.witness(connection, record.position) if options.worlds else None
+    if options.worlds and worlds is None:
+        raise InvalidParameter(Problem("--worlds", f"be left out: {series.publisher.name} has no worlds"))
     here = np.isin(trace.persons, persons)
     if not here.all() and not _keeps_people(series):
         raise Refused(f"the snapshot of {options.release} is not the one it was published from; bring that one back")
     order = persons.argsort()
     place = order[persons[order].searchsorted(trace.persons[here])]
-    columns = pa.table({"id": ids.take(pa.array(place)), "row": pa.array(trace.rows[here])})
+    seen = {} if worlds is None else {f"world_{at + 1}": rows[here] for at, rows in enumerate(worlds.rows)}
+    columns = pa.table({"id": ids.take(pa.array(place)), "row": pa.array(trace.rows[here]), **seen})
     with os.fdopen(os.open(options.out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         pyarrow.parquet.write_table(columns, file)
     gone = int((~here).sum())

@@ -1,5 +1,7 @@
 """Rings: people in a circle, and random permutations that move everybody only a few places on."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from reanon_core.compiled import compiled
@@ -9,6 +11,16 @@ from reanon_core.model.arrays import Int32, Int64, UInt64
 
 NONE = -1
 BLOCK = 4096
+
+
+class Space(NamedTuple):
+    """What closures are made of: places, and the weights and trees of the attributes."""
+
+    codes: Int32  # [d, n]
+    weight: Int64  # [d]
+    tree: Int32  # [d, depth, leaf] ancestors, root first
+    depths: Int64  # [d]
+    leaves: Int64  # [d, depth, leaf]
 
 
 @compiled
@@ -29,65 +41,84 @@ def greedy_rings(
     frequent value first, in random order within a value. Place h of a ring takes the value that Lemma 8.1 puts there;
     of the rows with that value the one whose closures with the rows before it lose least, the first of those.
     """
-    attributes = len(codes)
+    space = Space(codes, weight, tree, depths, leaves)
     ring = np.empty_like(rows)
-    low, high = np.empty((ell, attributes), dtype=np.int32), np.empty((ell, attributes), dtype=np.int32)
+    low, high = np.empty((ell, len(codes)), dtype=np.int32), np.empty((ell, len(codes)), dtype=np.int32)
     for bucket in range(len(start) - 1):
-        begin, size = start[bucket], start[bucket + 1] - start[bucket]
-        pool = rows[begin : begin + size].copy()
-        first = np.empty(size, dtype=np.int32)  # where the rows of a place's value begin, and how many were taken
-        taken = np.zeros(size, dtype=np.int32)
-        last = np.empty(size, dtype=np.int32)
-        block = 0
-        for place in range(size):
-            if place and sensitive[pool[place]] != sensitive[pool[place - 1]]:
-                block = place
-            first[place] = block
-        for place in range(size - 1, -1, -1):
-            ends = place + 1 == size or first[place + 1] != first[place]
-            last[place] = place + 1 if ends else last[place + 1]
-        height = size // ell
+        mine = ring[start[bucket] : start[bucket + 1]]
+        pool = rows[start[bucket] : start[bucket + 1]].copy()
+        first, last = _value_blocks(pool, sensitive)
+        taken = np.zeros(len(pool), dtype=np.int32)  # of the block that begins here
+        height = len(pool) // ell
         at = 0
         for line in range(height):
-            for place in range(line, size, height):
-                block = first[place]
+            for place in range(line, len(pool), height):
                 near = min(at, ell - 1)
-                for step in range(near):
-                    other = ring[begin + at - 1 - step]
-                    for attribute in range(attributes):
-                        code = codes[attribute, other]
-                        low[step, attribute] = min(low[step - 1, attribute], code) if step else code
-                        high[step, attribute] = max(high[step - 1, attribute], code) if step else code
-                bound = np.int64(0)
-                for step in range(near):
-                    for attribute in range(attributes):
-                        span = closure_span(
-                            low[step, attribute], high[step, attribute], tree[attribute], depths[attribute],
-                            leaves[attribute],
-                        )  # fmt: skip
-                        bound += span * weight[attribute]
-                best, chosen = np.int64(-1), block + taken[block]
-                for candidate in range(block + taken[block], last[block]):
-                    if near == 0:
-                        break
-                    loss = np.int64(0)
-                    for step in range(near):
-                        for attribute in range(attributes):
-                            code = codes[attribute, pool[candidate]]
-                            span = closure_span(
-                                min(low[step, attribute], code), max(high[step, attribute], code), tree[attribute],
-                                depths[attribute], leaves[attribute],
-                            )  # fmt: skip
-                            loss += span * weight[attribute]
-                    if best < 0 or loss < best:
-                        best, chosen = loss, candidate
-                    if loss == bound:  # nothing can be better
-                        break
-                ring[begin + at] = pool[chosen]
-                pool[chosen] = pool[block + taken[block]]
+                _closures_behind(mine[at - near : at], space, low, high)
+                block = first[place]
+                begin = block + taken[block]
+                chosen = _cheapest(pool, begin, last[block], near, space, low, high)
+                mine[at] = pool[chosen]
+                pool[chosen] = pool[begin]
                 taken[block] += 1
                 at += 1
     return ring
+
+
+@compiled
+def _value_blocks(pool: Int32, sensitive: Int32) -> tuple[Int32, Int32]:
+    """For each place where the rows of its value begin, and where those that begin here end."""
+    first, last = np.empty(len(pool), dtype=np.int32), np.zeros(len(pool), dtype=np.int32)
+    block = 0
+    for place in range(len(pool)):
+        if place and sensitive[pool[place]] != sensitive[pool[place - 1]]:
+            block = place
+        first[place] = block
+        last[block] = place + 1
+    return first, last
+
+
+@compiled
+def _closures_behind(before: Int32, space: Space, low: Int32, high: Int32) -> None:
+    """The closures of the last one, two, ... of these rows."""
+    for step in range(len(before)):
+        row = before[len(before) - 1 - step]
+        for attribute in range(len(space.codes)):
+            code = space.codes[attribute, row]
+            low[step, attribute] = min(low[step - 1, attribute], code) if step else code
+            high[step, attribute] = max(high[step - 1, attribute], code) if step else code
+
+
+@compiled
+def _cheapest(pool: Int32, begin: int, end: int, near: int, space: Space, low: Int32, high: Int32) -> int:
+    """The place of the row that adds least to the closures, the first of them where several do."""
+    bound = np.int64(0)  # nothing can be better than a row that widens no closure
+    for step in range(near):
+        bound += _loss(low[step], high[step], NONE, space)
+    best, chosen = np.int64(-1), begin
+    for candidate in range(begin, end):
+        loss = np.int64(0)
+        for step in range(near):
+            loss += _loss(low[step], high[step], pool[candidate], space)
+        if best < 0 or loss < best:
+            best, chosen = loss, candidate
+        if loss == bound:
+            break
+    return chosen
+
+
+@compiled
+def _loss(low: Int32, high: Int32, row: int, space: Space) -> np.int64:
+    """The loss of a closure, with one more row if there is one."""
+    total = np.int64(0)
+    for attribute in range(len(low)):
+        least, most = low[attribute], high[attribute]
+        if row != NONE:
+            code = space.codes[attribute, row]
+            least, most = min(least, code), max(most, code)
+        span = closure_span(least, most, space.tree[attribute], space.depths[attribute], space.leaves[attribute])
+        total += span * space.weight[attribute]
+    return total
 
 
 @compiled

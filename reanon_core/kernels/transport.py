@@ -1,5 +1,7 @@
 """The transportation problem: move supplies to demands at the least total cost, exactly, in integers."""
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,6 +12,28 @@ Costs = npt.NDArray[np.int16] | Int32 | Int64
 Sums = npt.NDArray[np.int32 | np.int64]
 
 NONE = -1
+
+
+class Flows(NamedTuple):
+    """What flows from rows to columns; the flows into one column are linked through `after`."""
+
+    first: Int32  # [columns] the first flow into each column, or NONE
+    after: Int32  # [room] the next flow into the same column, or NONE
+    origin: Int32  # [room] the row
+    amount: Int64  # [room]
+
+
+class Search(NamedTuple):
+    """The way from a row with something left to the nearest column that lacks something."""
+
+    distance: Sums  # [columns]
+    height: Sums  # [columns] potentials; of columns that were passed, so low that no way leads there
+    passed: Int32  # [columns] the columns that were passed, in order
+    passed_at: Sums  # [columns] and their distances
+    visited: Int32  # [rows] the rows that were visited, in order
+    lift: Sums  # [rows] what is added to reduced costs from each of them
+    reached_by: Int32  # [rows] the column over which a row is reached
+    come_from: Int32  # [columns] the row over which a column of the path is reached
 
 
 @compiled
@@ -26,108 +50,157 @@ def transport(cost: Costs, supply: Int64, demand: Int64, infinite: np.int32 | np
     rows, columns = cost.shape
     left, lacking = supply.copy(), demand.copy()
     u, v = _tight_potentials(cost, infinite)
-    # The flow into each column as a linked list: the places of one column follow each other through `after`.
-    first = np.full(columns, NONE, dtype=np.int32)
-    room = 2 * (rows + columns) + 16
-    after, origin = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int32)
-    amount = np.empty(room, dtype=np.int64)
+    flows = _no_flows(columns, 2 * (rows + columns) + 16)
+    used = _fill_tight(cost, u, v, left, lacking, flows)
+    search = Search(
+        np.empty_like(v),
+        v.copy(),
+        np.empty(columns, dtype=np.int32),
+        np.empty_like(v),
+        np.empty(rows, dtype=np.int32),
+        np.empty_like(u),
+        np.full(rows, NONE, dtype=np.int32),
+        np.empty(columns, dtype=np.int32),
+    )
+    for source in range(rows):
+        while left[source]:
+            goal, far, seen, known = _nearest(source, cost, u, lacking, flows, search, infinite)
+            _trace_back(source, goal, known, cost, v, search)
+            _raise_potentials(source, far, seen, known, u, v, search)
+            if used + columns > len(flows.after):
+                flows = _with_room(flows, 2 * (used + columns))
+            used = _push(source, goal, left, lacking, flows, search, used)
+            for at in range(1, seen):
+                search.reached_by[search.visited[at]] = NONE
+    return _listed(flows)
+
+
+@compiled
+def _no_flows(columns: int, room: int) -> Flows:
+    return Flows(
+        np.full(columns, NONE, dtype=np.int32),
+        np.empty(room, dtype=np.int32),
+        np.empty(room, dtype=np.int32),
+        np.zeros(room, dtype=np.int64),
+    )
+
+
+@compiled
+def _with_room(flows: Flows, room: int) -> Flows:
+    """The same flows with room for more."""
+    larger = _no_flows(len(flows.first), room)
+    larger.first[:] = flows.first
+    larger.after[: len(flows.after)] = flows.after
+    larger.origin[: len(flows.origin)] = flows.origin
+    larger.amount[: len(flows.amount)] = flows.amount
+    return larger
+
+
+@compiled
+def _fill_tight(cost: Costs, u: Sums, v: Sums, left: Int64, lacking: Int64, flows: Flows) -> int:
+    """Push along pairs without reduced cost as they come; gives how many flows there are."""
     used = 0
-    for row in range(rows):
-        for column in range(columns):
+    for row in range(len(u)):
+        for column in range(len(v)):
             if left[row] == 0:
                 break
             if lacking[column] and cost[row, column] - u[row] - v[column] == 0:
                 pushed = min(left[row], lacking[column])
                 left[row] -= pushed
                 lacking[column] -= pushed
-                origin[used], amount[used], after[used] = row, pushed, first[column]
-                first[column] = used
+                flows.origin[used], flows.amount[used], flows.after[used] = row, pushed, flows.first[column]
+                flows.first[column] = used
                 used += 1
+    return used
 
-    number = v.dtype.type
-    distance = np.empty(columns, dtype=v.dtype)
-    height = v.copy()  # the potentials of the columns; of those that were passed, so low that no way leads there
-    reached_by = np.full(rows, NONE, dtype=np.int32)  # the column over which a row is reached
-    visited, lift = np.empty(rows, dtype=np.int32), np.empty(rows, dtype=v.dtype)
-    passed, passed_at = np.empty(columns, dtype=np.int32), np.empty(columns, dtype=v.dtype)
-    come_from = np.empty(columns, dtype=np.int32)  # the row over which a column of the path is reached
-    for source in range(rows):
-        while left[source]:
-            # -- find the nearest column that lacks something
-            distance[:] = infinite
-            visited[0], seen, done, known = source, 1, 0, 0
-            goal, far = NONE, 0
-            while goal == NONE:
-                for at in range(done, seen):
-                    lift[at] = far - u[visited[at]]
-                    _relax(cost[visited[at]], lift[at], height, distance)
-                done = seen
-                far = int(_least(distance))
-                for column in range(columns):
-                    if distance[column] == far:
-                        if lacking[column]:
-                            goal = column
-                            break
-                        passed[known], passed_at[known] = column, far
-                        known += 1
-                        distance[column], height[column] = infinite, number(-infinite)
-                        flow = first[column]
-                        while flow != NONE:
-                            row = origin[flow]
-                            if amount[flow] and reached_by[row] == NONE and row != source:
-                                reached_by[row] = column
-                                visited[seen] = row
-                                seen += 1
-                            flow = after[flow]
-            # -- find the way back: of the rows that lead so far to a column, the first that was visited
-            for at in range(known):
-                distance[passed[at]], height[passed[at]] = passed_at[at], v[passed[at]]
-            column = goal
-            while True:
-                at = 0
-                while number(lift[at] + cost[visited[at], column] - v[column]) != distance[column]:
-                    at += 1
-                come_from[column] = visited[at]
-                if visited[at] == source:
-                    break
-                column = reached_by[visited[at]]
-            # -- keep all reduced costs at least 0
-            u[source] += far
-            for at in range(1, seen):
-                u[visited[at]] += far - distance[reached_by[visited[at]]]
-            for at in range(known):
-                v[passed[at]] -= far - passed_at[at]
-                height[passed[at]] = v[passed[at]]
-            # -- push as much as the path carries
-            pushed = min(left[source], lacking[goal])
-            column = goal
-            while come_from[column] != source:
-                row = come_from[column]
-                column = reached_by[row]
-                pushed = min(pushed, amount[_flow_of(row, column, first, after, origin)])
-            left[source] -= pushed
-            lacking[goal] -= pushed
-            column = goal
-            while True:
-                row = come_from[column]
-                flow = _flow_of(row, column, first, after, origin)
-                if flow == NONE:
-                    if used == room:
-                        room *= 2
-                        after, origin = _grown(after, room), _grown(origin, room)
-                        amount = _grown64(amount, room)
-                    origin[used], amount[used], after[used] = row, 0, first[column]
-                    first[column] = used
-                    flow = used
-                    used += 1
-                amount[flow] += pushed
-                if row == source:
-                    break
-                column = reached_by[row]
-                amount[_flow_of(row, column, first, after, origin)] -= pushed
-            for at in range(1, seen):
-                reached_by[visited[at]] = NONE
-    return _listed(first, after, origin, amount)
+
+@compiled
+def _nearest(
+    source: int, cost: Costs, u: Sums, lacking: Int64, flows: Flows, search: Search, infinite: np.int32 | np.int64
+) -> tuple[int, int, int, int]:
+    """The nearest column that lacks something, its distance, and how many rows were visited and columns passed."""
+    distance, visited, number = search.distance, search.visited, u.dtype.type
+    distance[:] = infinite
+    visited[0], seen, done, known, far = source, 1, 0, 0, 0
+    while True:
+        for at in range(done, seen):
+            search.lift[at] = far - u[visited[at]]
+            _relax(cost[visited[at]], search.lift[at], search.height, distance)
+        done = seen
+        far = int(_least(distance))
+        for column in range(len(distance)):
+            if distance[column] != far:
+                continue
+            if lacking[column]:
+                return column, far, seen, known
+            search.passed[known], search.passed_at[known] = column, far
+            known += 1
+            distance[column], search.height[column] = infinite, number(-infinite)
+            flow = flows.first[column]
+            while flow != NONE:
+                row = flows.origin[flow]
+                if flows.amount[flow] and search.reached_by[row] == NONE and row != source:
+                    search.reached_by[row] = column
+                    visited[seen] = row
+                    seen += 1
+                flow = flows.after[flow]
+
+
+@compiled
+def _trace_back(source: int, goal: int, known: int, cost: Costs, v: Sums, search: Search) -> None:
+    """Find the way back: of the rows that lead to a column in its distance, the first that was visited."""
+    distance, visited, number = search.distance, search.visited, v.dtype.type
+    for at in range(known):
+        distance[search.passed[at]] = search.passed_at[at]
+    column = goal
+    while True:
+        at = 0
+        while number(search.lift[at] + cost[visited[at], column] - v[column]) != distance[column]:
+            at += 1
+        search.come_from[column] = visited[at]
+        if visited[at] == source:
+            return
+        column = search.reached_by[visited[at]]
+
+
+@compiled
+def _raise_potentials(source: int, far: int, seen: int, known: int, u: Sums, v: Sums, search: Search) -> None:
+    """Keep all reduced costs at least 0, and 0 along the path."""
+    u[source] += far
+    for at in range(1, seen):
+        row = search.visited[at]
+        u[row] += far - search.distance[search.reached_by[row]]
+    for at in range(known):
+        column = search.passed[at]
+        v[column] -= far - search.passed_at[at]
+        search.height[column] = v[column]
+
+
+@compiled
+def _push(source: int, goal: int, left: Int64, lacking: Int64, flows: Flows, search: Search, used: int) -> int:
+    """Push as much along the path as it carries; gives how many flows there are."""
+    pushed = min(left[source], lacking[goal])
+    column = goal
+    while search.come_from[column] != source:
+        row = search.come_from[column]
+        column = search.reached_by[row]
+        pushed = min(pushed, flows.amount[_flow_of(row, column, flows)])
+    left[source] -= pushed
+    lacking[goal] -= pushed
+    column = goal
+    while True:
+        row = search.come_from[column]
+        flow = _flow_of(row, column, flows)
+        if flow == NONE:
+            flow = used
+            used += 1
+            flows.origin[flow], flows.amount[flow], flows.after[flow] = row, 0, flows.first[column]
+            flows.first[column] = flow
+        flows.amount[flow] += pushed
+        if row == source:
+            return used
+        column = search.reached_by[row]
+        flows.amount[_flow_of(row, column, flows)] -= pushed
 
 
 @compiled
@@ -167,45 +240,31 @@ def _tight_potentials(cost: Costs, infinite: np.int32 | np.int64) -> tuple[Sums,
 
 
 @compiled
-def _flow_of(row: int, column: int, first: Int32, after: Int32, origin: Int32) -> int:
-    """The place of the flow from a row to a column; NONE if there is none."""
-    flow = first[column]
-    while flow != NONE and origin[flow] != row:
-        flow = after[flow]
+def _flow_of(row: int, column: int, flows: Flows) -> int:
+    """The flow from a row to a column; NONE if there is none."""
+    flow = flows.first[column]
+    while flow != NONE and flows.origin[flow] != row:
+        flow = flows.after[flow]
     return int(flow)
 
 
 @compiled
-def _grown(array: Int32, room: int) -> Int32:
-    larger = np.empty(room, dtype=np.int32)
-    larger[: len(array)] = array
-    return larger
-
-
-@compiled
-def _grown64(array: Int64, room: int) -> Int64:
-    larger = np.empty(room, dtype=np.int64)
-    larger[: len(array)] = array
-    return larger
-
-
-@compiled
-def _listed(first: Int32, after: Int32, origin: Int32, amount: Int64) -> tuple[Int32, Int32, Int64]:
+def _listed(flows: Flows) -> tuple[Int32, Int32, Int64]:
     """The flows above 0, column after column."""
     count = 0
-    for column in range(len(first)):
-        flow = first[column]
+    for column in range(len(flows.first)):
+        flow = flows.first[column]
         while flow != NONE:
-            count += amount[flow] > 0
-            flow = after[flow]
+            count += flows.amount[flow] > 0
+            flow = flows.after[flow]
     rows, columns = np.empty(count, dtype=np.int32), np.empty(count, dtype=np.int32)
     amounts = np.empty(count, dtype=np.int64)
     at = 0
-    for column in range(len(first)):
-        flow = first[column]
+    for column in range(len(flows.first)):
+        flow = flows.first[column]
         while flow != NONE:
-            if amount[flow] > 0:
-                rows[at], columns[at], amounts[at] = origin[flow], column, amount[flow]
+            if flows.amount[flow] > 0:
+                rows[at], columns[at], amounts[at] = flows.origin[flow], column, flows.amount[flow]
                 at += 1
-            flow = after[flow]
+            flow = flows.after[flow]
     return rows, columns, amounts

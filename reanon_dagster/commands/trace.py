@@ -10,7 +10,6 @@ import numpy as np
 from reanon_core.model.errors import InvalidParameter, Problem, Refused, counted
 from reanon_dagster.commands.speaking import say
 from reanon_dagster.releasing.publish import look
-from reanon_dagster.series.declared import Series
 from reanon_dagster.series.loading import load_series
 from reanon_dagster.sources.locating import shown_path, snapshot_exists, source_path
 from reanon_dagster.sources.reading import read_ids
@@ -46,13 +45,17 @@ def run(options: argparse.Namespace) -> int:
     with opened(series.private_folder, read_only=True) as connection:
         trace = reading.trace(connection, record.position)
         remembered = reading.remembered(connection, record.position)
+        worlds = reading.witness(connection, record.position) if options.worlds else None
+    if options.worlds and worlds is None:
+        raise InvalidParameter(Problem("--worlds", f"be left out: {series.publisher.name} has no worlds"))
     if not np.isin(trace.persons, np.concatenate([persons, remembered])).all():
         raise Refused(f"the snapshot of {options.release} is not the one it was published from; bring that one back")
     earlier = [one.release for one in view.records[: record.position]]
     ids, persons = _with_those_who_left(series, earlier, key, remembered, ids, persons)
     order = persons.argsort()
     place = order[persons[order].searchsorted(trace.persons)]
-    columns = pa.table({"id": ids.take(pa.array(place)), "row": pa.array(trace.rows)})
+    seen = {} if worlds is None else {f"world_{at + 1}": rows for at, rows in enumerate(worlds.rows)}
+    columns = pa.table({"id": ids.take(pa.array(place)), "row": pa.array(trace.rows), **seen})
     with os.fdopen(os.open(options.out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         pyarrow.parquet.write_table(columns, file)
     say(f"{series.name} {options.release}: traced {columns.num_rows} rows (private)", quiet=options.quiet)

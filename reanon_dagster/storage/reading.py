@@ -163,7 +163,7 @@ def entry(connection: "duckdb.DuckDBPyConnection", position: int, schema: Schema
         ),
         Auxiliary(fakes["group_id"], fakes["count"]),
         Trace(snapshot.persons[traced], row[traced]),
-        _witness(connection, position),
+        witness(connection, position),
     )
 
 
@@ -183,7 +183,8 @@ def _shape(connection: "duckdb.DuckDBPyConnection", position: int) -> tuple[tupl
     return None if found[0] is None else tuple(json.loads(found[0])), bool(found[1])
 
 
-def _witness(connection: "duckdb.DuckDBPyConnection", position: int) -> Witness | None:
+def witness(connection: "duckdb.DuckDBPyConnection", position: int) -> Witness | None:
+    """The row in which each world sees each traced person, if the technique promises worlds."""
     if not _has(connection, "private", "witnesses"):
         return None
     found = connection.execute("SELECT data FROM private.witnesses WHERE position = ?", [position]).fetchone()

@@ -210,4 +210,4 @@ def test_what_memory_would_not_hold_is_refused(monkeypatch: pytest.MonkeyPatch) 
     assert BackgroundAttack().run(LEDGER.history(), informed(known(STEP))).of == 400
     blind = tuple(Presence(p.persons, p.qi) for p in LEDGER.knowledge().presences)
     with pytest.raises(InvalidParameter, match="where groups are guessed"):
-        BackgroundAttack().run(LEDGER.history(), Knowledge(blind, known(STEP)))
+        BackgroundAttack().run(LEDGER.history(), Knowledge(blind, background=known(STEP)))

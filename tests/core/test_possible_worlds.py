@@ -292,3 +292,16 @@ def test_all_checks_hold_while_people_come_and_leave_and_columns_change(seed: in
         state = one.state
         published.append(one.entry(given))
     judged(publisher, Ledger(tuple(published)))
+
+
+@pytest.mark.parametrize("column", ["city", "blood"])
+def test_a_column_that_came_after_somebody_left_is_refused_while_they_must_stay(column: str) -> None:
+    everybody = table(Random(15), 30)
+    qi = everybody.qi.copy()
+    qi[1] = MISSING
+    early = replace(everybody, qi=qi, other=np.full((1, 30), -1, np.int32), columns=("age", "disease"))
+    publisher = Sequential(ell=2, on_delete="defer")
+    state = publish(publisher, early, publisher.initial_state(), np.random.default_rng(0)).state
+    kept = np.arange(30) != 4
+    with pytest.raises(Unpublishable, match=f"the source does not say {column} of 1 person"):
+        publish(publisher, part(everybody, kept, (column, "disease")), state, np.random.default_rng(0))

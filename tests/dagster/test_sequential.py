@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from making.assets import Maker
 from making.series import DISEASES, write_series
+from making.series import people as make_people
 
 from reanon_dagster.cli import main
 from reanon_dagster.releasing.publish import candidate_for
@@ -102,6 +103,34 @@ def test_a_trace_gives_the_row_of_each_person_within_its_box(series: Path, tmp_p
     assert (rows["zip_min"] <= truth["zip"]).all()
     assert (truth["zip"] <= rows["zip_max"]).all()
     assert (rows["disease"] == truth["disease"]).all()
+
+
+def test_the_worlds_of_each_release_can_be_traced_and_agree_with_the_files(series: Path, tmp_path: Path) -> None:
+    """An independent look: the published files, the snapshots and the private worlds, and none of our judges."""
+    run("backfill", series)
+    truth, said = people(120).set_index("patient"), {}
+    for release, columns in (("r1", ["age"]), ("r2", ["zip"])):
+        assert run("trace", series, "--release", release, "--out", tmp_path / "w.parquet", "--worlds") == 0
+        traced = pd.read_parquet(tmp_path / "w.parquet")
+        table = pd.read_parquet(series.parent / "published" / "panel" / release / "table.parquet")
+        assert (traced["world_3"] == traced["row"]).all()  # the true world is the last
+        for world in ("world_1", "world_2", "world_3"):
+            assert sorted(traced[world]) == list(range(len(table)))
+            rows = table.iloc[traced[world]].set_index(traced["id"])
+            for column in columns:
+                own = truth.loc[traced["id"], column]
+                assert ((rows[f"{column}_min"] <= own) & (own <= rows[f"{column}_max"])).all()
+            for person, disease in rows["disease"].items():
+                assert said.setdefault((world, person), disease) == disease
+    for person in truth.index[:90]:
+        assert len({said[f"world_{at}", person] for at in (1, 2, 3)}) == 3
+
+
+def test_a_technique_without_worlds_has_none_to_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = write_series(tmp_path, snapshots={"r1": make_people(60)})
+    run("publish", plain)
+    assert run("trace", plain, "--release", "r1", "--out", tmp_path / "w.parquet", "--worlds") == 2
+    assert "m-invariance has no worlds" in capsys.readouterr().err
 
 
 def test_the_files_alone_can_be_attacked_with_the_series_as_schema(

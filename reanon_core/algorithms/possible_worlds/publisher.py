@@ -174,7 +174,7 @@ class Sequential:
             raise Unpublishable("nobody of the snapshot can be published: the new people have to wait for more")
         shown = _shown(table)
         qi = table.qi[np.ix_(np.array(shown, dtype=np.int64), published)]
-        self._refuse_unknown(table, qi, shown)
+        _refuse_unknown(table, published)
         columns = tuple(table.schema.quasi_identifiers[at] for at in shown)
         measure = measure_of(columns, qi, state.extent[:, shown], self.loss)
         images = _among(people, state, self.ell)
@@ -229,19 +229,22 @@ class Sequential:
                 f"cell, and on_delete is refuse; bring the others back, or set on_delete: defer, which lets them wait"
             )
 
-    def _refuse_unknown(self, table: Snapshot, qi: Int32, shown: list[int]) -> None:
-        """Refuse a column that somebody has no value of: one who left before it came into the source."""
-        lacking = (qi == MISSING).sum(axis=1)
-        said = [
-            f"{table.schema.names[at]} of {counted(int(count), 'person', 'people')}"
-            for at, count in zip(shown, lacking.tolist(), strict=True)
-            if count
-        ]
-        if said:
-            raise Unpublishable(
-                f"the source does not say {' and '.join(said)} who left and must still be published; "
-                f"leave the column out of this release until their cells have left"
-            )
+
+def _refuse_unknown(table: Snapshot, published: Bool) -> None:
+    """Refuse a column that somebody has no value of: one who left before it came into the source."""
+    schema = table.schema
+    columns = [(name, codes == MISSING) for name, codes in zip(schema.names, table.qi, strict=True)]
+    columns += [(name, codes == UNPUBLISHED) for name, codes in zip(schema.other, table.other, strict=True)]
+    said = [
+        f"{name} of {counted(int(lacking[published].sum()), 'person', 'people')}"
+        for name, lacking in columns
+        if (table.columns is None or name in table.columns) and lacking[published].any()
+    ]
+    if said:
+        raise Unpublishable(
+            f"the source does not say {' and '.join(said)} who left and must still be published; "
+            f"leave the column out of this release until their cells have left"
+        )
 
 
 def _refuse_missing(snapshot: Snapshot) -> None:

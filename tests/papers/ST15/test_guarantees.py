@@ -61,7 +61,7 @@ def test_our_code_draws_what_the_oracle_says_about_as_often(values: World, ell: 
 
 def test_ring_worlds_are_diverse_and_stay_within_the_next_places() -> None:
     rng = np.random.default_rng(4)
-    sensitive = rng.permutation(np.arange(60) % 7).astype(np.int32)
+    sensitive = np.concatenate([rng.permutation(np.arange(15) % 7) for _ in range(4)]).astype(np.int32)
     qi = rng.integers(0, 9, (2, 60)).astype(np.int32)
     space = space_of((QuasiIdentifier(name="a"), QuasiIdentifier(name="b")), qi, np.array([[0, 0], [8, 8]]))
     bucket = np.repeat(np.arange(4), 15).astype(np.int32)

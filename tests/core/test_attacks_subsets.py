@@ -1,6 +1,7 @@
 """Subsets: an adversary who knows everybody's group and compares any releases."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import chain, combinations, product
 from random import Random
 
@@ -92,9 +93,11 @@ def test_where_groups_are_not_known_the_boxes_tell_what_they_can() -> None:
     assert "4 groups are not known" in found.note
 
 
-def test_to_know_a_group_of_one_row_is_not_given_to_the_adversary() -> None:
+def test_whose_row_has_a_box_of_its_own_is_not_given_to_the_adversary() -> None:
     own = [Member(p, (p,), p % 2, p) for p in range(4)]
-    found = attacked(entry_of(plain_schema(columns=1), own, boxes={p: [(0, 3)] for p in range(4)}))
+    entry = entry_of(plain_schema(columns=1), own, boxes={p: [(0, 3)] for p in range(4)})
+    assert attacked(entry).exposed == 4
+    found = attacked(replace(entry, release=replace(entry.release, grouped=False)))
     assert found.exposed == 0
     assert "4 groups are not known" in found.note
 

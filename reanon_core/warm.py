@@ -30,7 +30,7 @@ def warm() -> None:
     siphash_strings(np.zeros(4, np.uint8), np.array([0, 2, 4], np.int64), np.zeros(2, np.uint64))
     techniques = [(name, WEAKEST[name]) for name in PUBLISHERS]
     techniques += [("m-invariance", {"m": 2, "assignment": how}) for how in ("stable", "paper")]
-    techniques += [("cor-split", {"m": 2, "n": 1, "partition": "paper"})]
+    techniques += [("cor-split", {"m": 3, "n": 2, "partition": "paper"})]
     for name, parameters in techniques:
         publisher = build_publisher(name, parameters)
         ledger = replay(publisher, snapshots(), np.random.default_rng(0))

@@ -151,3 +151,17 @@ def test_with_n_1_the_groups_are_those_of_m_invariance() -> None:
     ):
         assert one.auxiliary.total == other.auxiliary.total
         assert sorted(one.release.boxes.low.T.tolist()) == sorted(other.release.boxes.low.T.tolist())
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_people_whose_value_changes_tie_nothing_together(seed: int) -> None:
+    """Episodes: a person with another signature is somebody else, for the publisher and for its judges."""
+    rng = np.random.default_rng(seed)
+    value = rng.integers(0, 8, 15)
+    snapshots = []
+    for _ in range(6):
+        changed = rng.random(15) < 0.15
+        value[changed] = rng.integers(0, 8, int(changed.sum()))
+        snapshots.append(snapshot({p: int(value[p]) for p in range(15) if rng.random() < 0.8}, 8))
+    publisher = CorSplit(m=3, n=2, on_sensitive_change="episode", not_eligible="defer", assignment="stable")
+    assert len(run(publisher, snapshots, seed).entries) > 1  # run lets its own checks judge every release

@@ -68,7 +68,7 @@ WEAKEST: dict[str, dict[str, object]] = {
     "bpg": {"k": 2, "ell": 2},
     "atoms": {"k": 2, "ell": 2},
     "t-closeness": {"t": 0.9},
-    "cor-split": {"m": 2, "n": 1},
+    "cor-split": {"m": 3, "n": 2},
     "weak-m-invariance": {"m": 2},
     "hc-safety": {"n": 1},
     "historical-safety": {"m": 2, "n": 1},

@@ -33,7 +33,7 @@ def warm() -> None:
     techniques += [("sequential", {"ell": 2, "worlds": "ring", "on_delete": "defer"})]
     techniques += [("m-invariance", {"m": 2, "assignment": how}) for how in ("stable", "paper")]
     techniques += [("js-reduce", {**WEAKEST["js-reduce"], "posterior": "sum"})]
-    techniques += [("cor-split", {"m": 2, "n": 1, "partition": "paper"})]
+    techniques += [("cor-split", {"m": 3, "n": 2, "partition": "paper"})]
     for name, parameters in techniques:
         publisher = build_publisher(name, parameters)
         ledger = replay(publisher, snapshots(), np.random.default_rng(0))

@@ -8,6 +8,7 @@ equal sums of numbers are equal sums of vectors; a chance agreement has probabil
 import numpy as np
 
 from reanon_core.checks.appearances import Appearances
+from reanon_core.checks.signed_sums import same_kind
 from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Bool, Int32, Int64
 
@@ -25,7 +26,8 @@ def judged_components(known: Appearances, first: int, left: int) -> tuple[Bool, 
     """
     new = known.groups - first
     broken, wholly = np.zeros(new, np.bool_), np.zeros(new, np.bool_)
-    label = _labelled(known.who, known.group, known.before, known.latest, known.start, first, MOST_GROUPS)
+    arrays = (known.who, known.group, known.before, known.latest, known.start, known.values, known.rows)
+    label = _labelled(*arrays, first, MOST_GROUPS)
     small = np.flatnonzero(label >= 0)
     order = small[np.argsort(label[small], kind="stable")]
     for component in np.split(order, np.flatnonzero(np.diff(label[order])) + 1):
@@ -39,7 +41,17 @@ def judged_components(known: Appearances, first: int, left: int) -> tuple[Bool, 
 
 
 @compiled
-def _labelled(who: Int32, group: Int32, before: Int32, latest: Int32, start: Int64, first: int, most: int) -> Int64:
+def _labelled(
+    who: Int32,
+    group: Int32,
+    before: Int32,
+    latest: Int32,
+    start: Int64,
+    values: Int32,
+    rows: Int64,
+    first: int,
+    most: int,
+) -> Int64:
     """A label for every group whose component holds a group from `first` on; -1 for others.
 
     The label is -2 if the component has more than `most` groups.
@@ -57,7 +69,8 @@ def _labelled(who: Int32, group: Int32, before: Int32, latest: Int32, start: Int
                 while appearance >= 0 and not many:
                     other = group[appearance]
                     appearance = before[appearance]
-                    if label[other] == new:
+                    # Somebody whose value has changed stands in groups with other values, and ties nothing together.
+                    if label[other] == new or not same_kind(values, rows, new, other):
                         continue
                     if found == most or label[other] == -2:
                         many = True

@@ -73,10 +73,9 @@ class HistoricalSafety:
         return over, int(here.max(initial=0))
 
     def _sentence(self) -> str:
-        rules = [
-            invariance_sentence(self.m, episodes=self.episodes),
-            f"no two groups tie fewer than {self.n} people to as many others",
-        ]
+        rules = [invariance_sentence(self.m, episodes=self.episodes)]
+        if self.n > 1:
+            rules.append(f"no two groups tie fewer than {self.n} people to as many others")
         if self.max_lifespan is not None:
             rules.append(f"nobody is in more than {self.max_lifespan} releases")
         return "; ".join(rules)

@@ -19,8 +19,8 @@ from reanon_core.protocols import Memory
 class Linear:
     """No sum of groups with weights +1 and -1 leaves fewer than n people on either side.
 
-    Exact for sums of up to `combine` groups with the same values, of which one is new. Where all groups that hang
-    together are few, the whole row space is searched, whatever the weights and the number of groups. Beyond that
+    Exact for sums of up to `combine` groups with the same values, of which one is new. Where all such groups that
+    hang together are few, the whole row space is searched, whatever the weights and the number of groups. Beyond that
     nothing is decided, and the observed numbers say for how many groups.
     Paper: none; specification of [RB09], C3 and C4.
     """

@@ -157,7 +157,7 @@ def _following(
             appearance[depth] = latest[person]
         other = group[appearance[depth]]
         appearance[depth] = before[appearance[depth]]
-        if not _among(picked, depth, other) and _same_kind(values, rows, picked[0], other):
+        if not _among(picked, depth, other) and same_kind(values, rows, picked[0], other):
             covered = 0
             for i in range(start[other], start[other + 1]):
                 covered += 1 if weight[who[i]] * heavier > 0 else 0
@@ -189,7 +189,7 @@ def _among(picked: Int64, depth: int, group: int) -> bool:
 
 
 @compiled
-def _same_kind(values: Int32, rows: Int64, one: int, other: int) -> bool:
+def same_kind(values: Int32, rows: Int64, one: int, other: int) -> bool:
     """Whether two groups show the same set of values."""
     i, j = rows[one], rows[other]
     while i < rows[one + 1] and j < rows[other + 1]:

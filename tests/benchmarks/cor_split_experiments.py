@@ -158,6 +158,12 @@ def cascade(given: argparse.Namespace) -> dict[str, object]:
                 shares.append(found.exposed / found.of)
             told.setdefault(name, {})[str(share)] = shares
             print(f"  {name}, {share:.0%}: {', '.join(f'{one:.3f}' for one in shares)}", flush=True)
+    draw_cascade(told, given.out / "cor-split-cascade.png")
+    return {"releases": LENGTHS, "exposed": told}
+
+
+def draw_cascade(told: dict[str, dict[str, list[float]]], path: Path) -> None:
+    """One panel for each share of compromised people, one line for each technique."""
     figure, panels = plt.subplots(1, len(SHARES), figsize=(8.8, 3.4), layout="constrained", sharey=True)
     for panel, share in zip(panels, SHARES, strict=True):
         for (name, by_share), colour in zip(told.items(), ("#7f7f7f", "#d55e00", "#e69f00", "#009e73"), strict=True):
@@ -171,9 +177,8 @@ def cascade(given: argparse.Namespace) -> dict[str, object]:
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     panels[0].set_ylabel("share of the others who are exposed")
     panels[0].legend(frameon=False, fontsize=8)
-    figure.savefig(given.out / "cor-split-cascade.png", dpi=110)
+    figure.savefig(path, dpi=110)
     plt.close(figure)
-    return {"releases": LENGTHS, "exposed": told}
 
 
 def small_histories(given: argparse.Namespace) -> dict[str, object]:

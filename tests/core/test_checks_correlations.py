@@ -3,6 +3,7 @@
 from random import Random
 
 import pytest
+from oracles.builders import Member, entry_of, plain_schema
 from oracles.correlations import (
     components,
     derived_correlations,
@@ -86,6 +87,15 @@ def test_weak_m_invariance_allows_even_repetition_and_nothing_else() -> None:
     (uneven,) = verdicts(WeakMInvariance(m=2), ledger_of([["abc"]], values, letters))
     assert not uneven.holds
     assert uneven.observed["groups whose values are uneven"] == 1
+
+
+def test_somebody_whose_value_changed_ties_nothing_together() -> None:
+    """a stands with b among values 0 and 1, then with c among 2 and 3: that says nothing of b and c."""
+    schema = plain_schema(values=4)
+    first = entry_of(schema, [Member(0, (0, 0), 0, 0), Member(1, (0, 0), 1, 0)])
+    second = entry_of(schema, [Member(0, (0, 0), 2, 0), Member(2, (0, 0), 3, 0)])
+    for check in (Linear(n=2), HcSafety(n=2), HistoricalSafety(m=2, n=2, episodes=True)):
+        assert all(verdict.holds for verdict in verdicts(check, Ledger((first, second))))
 
 
 def test_historical_safety_counts_people_who_live_too_long() -> None:

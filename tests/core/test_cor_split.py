@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 from oracles.correlations import components, derived_correlations, groups_of, hc_unsafe, refused_by_figure_6
 
 from reanon_core.algorithms.cor_split.publisher import CorSplit
+from reanon_core.algorithms.m_invariance.publisher import MInvariance
 from reanon_core.catalog import own_checks
 from reanon_core.model.errors import InvalidParameter, Unpublishable
 from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.publishing import publish
+from reanon_core.replay import replay
 
 few = settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.generate])
 
@@ -137,3 +139,29 @@ def test_n_is_chosen_once_from_p_lifespan_and_threshold() -> None:
     assert CorSplit(m=6, p=0.04, max_lifespan=24, threshold=0.1).degree == 3
     assert CorSplit(m=6, p=0.04, max_lifespan=21, threshold=0.1).degree == 2
     assert CorSplit(m=6, n=3).degree == 3
+
+
+def test_with_n_1_the_groups_are_those_of_m_invariance() -> None:
+    """No set is smaller than one person, so there is nothing to repair."""
+    snapshots = changing(3, people=40, values=4, releases=4)
+    for one, other in zip(
+        run(CorSplit(m=2, n=1), snapshots, 5).entries,
+        replay(MInvariance(m=2), snapshots, np.random.default_rng(5)).entries,
+        strict=True,
+    ):
+        assert one.auxiliary.total == other.auxiliary.total
+        assert sorted(one.release.boxes.low.T.tolist()) == sorted(other.release.boxes.low.T.tolist())
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_people_whose_value_changes_tie_nothing_together(seed: int) -> None:
+    """Episodes: a person with another signature is somebody else, for the publisher and for its judges."""
+    rng = np.random.default_rng(seed)
+    value = rng.integers(0, 8, 15)
+    snapshots = []
+    for _ in range(6):
+        changed = rng.random(15) < 0.15
+        value[changed] = rng.integers(0, 8, int(changed.sum()))
+        snapshots.append(snapshot({p: int(value[p]) for p in range(15) if rng.random() < 0.8}, 8))
+    publisher = CorSplit(m=3, n=2, on_sensitive_change="episode", not_eligible="defer", assignment="stable")
+    assert len(run(publisher, snapshots, seed).entries) > 1  # run lets its own checks judge every release

@@ -155,7 +155,9 @@ class CorSplit:
             number,
             extent[0],
             length_scales(extent[1] - extent[0], arranged.layout.deepest),
-            Rules(n=self.degree, combine=self.combine if self.strict else 0, partition=self.partition),
+            Rules(
+                n=self.degree, combine=self.combine if self.strict and self.degree > 1 else 0, partition=self.partition
+            ),
             rng,
         )
         found = grouped(here.size, done.layout, done.entry_group, arranged.signatures)

@@ -121,6 +121,13 @@ def matched_people(
             )  # fmt: skip
             large -= min(0, large.min())
             origin, target, amount = transport(large, take, give, np.int64(2**62))
+        elif greatest < 2**15:
+            tiny = np.empty(shape, dtype=np.int16)
+            _fill_costs(
+                tiny, some, them, low, high, codes, kind, weight, join, join_at, width, loss, loss_at, mass,
+                information, mass_at,
+            )  # fmt: skip
+            origin, target, amount = transport(tiny, take, give, np.int32(2**30))
         else:
             small = np.empty(shape, dtype=np.int32)
             _fill_costs(

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Int32, Int64
 
-Costs = Int32 | Int64
+Costs = npt.NDArray[np.int16] | Int32 | Int64
 Sums = npt.NDArray[np.int32 | np.int64]
 
 NONE = -1
@@ -45,7 +45,7 @@ def transport(cost: Costs, supply: Int64, demand: Int64, infinite: np.int32 | np
 
     Requires: cost[supplies, demands] at least 0; supplies and demands above 0, with the same sum; `infinite` at least
     four times the greatest cost times the number of supplies and demands, and twice of it a number of its own type,
-    which is that of the costs and of all sums.
+    which is that of all sums. Costs may be of a smaller type: reading them is what takes the time.
     """
     rows, columns = cost.shape
     left, lacking = supply.copy(), demand.copy()

@@ -21,7 +21,7 @@ from reanon_core.model.schema import QuasiIdentifier
 EXTENT = np.array([[0, 0, 0], [9, 5, 3]])
 
 
-@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", [np.int16, np.int32, np.int64])
 def test_transport_costs_what_the_assignment_of_single_units_costs(dtype: type) -> None:
     rng = np.random.default_rng(0)
     for _ in range(300):

@@ -11,7 +11,8 @@ LINE, TREE, ENTROPY = 0, 1, 2
 BITS = 2.0**30
 """The unit of entropy: one bit is so much."""
 SHORT = 2**28
-"""Where no way can cost more than this, costs are kept in four bytes, or in two."""
+"""Where no way can cost more than this, costs are kept in four bytes: half the memory is twice the speed."""
+NONE = -1
 
 
 @compiled
@@ -75,7 +76,6 @@ def matched_people(
     people_order: Int32,
     people_key: Int64,
     start: Int64,
-    place: Int64,
     low: Int32,
     high: Int32,
     codes: Int32,
@@ -92,69 +92,55 @@ def matched_people(
     cancel: bool,  # noqa: FBT001  compiled functions take no keywords
     greatest: int,
     budget: int,
-) -> tuple[Int32, int]:
-    """The person whom each row is matched with, and how many components were cut because they were too large.
+) -> Int32:
+    """The person whom each row is matched with; NONE where a component needs more than `budget` cells of four bytes.
 
     Rows and people of component c lie at `start[c]` to `start[c + 1]` of their orders, in ascending order of their
     keys; equal keys are equal values. A row that is not generalized has the key of its value, so that with `cancel` it
-    is matched with people of that value first. `place` orders values when a component must be cut.
+    is matched with people of that value first, also in a component that is too large. `greatest` bounds the costs.
     """
-    partner = np.empty(len(row_order), dtype=np.int32)
-    cut = 0
+    partner = np.full(len(row_key), NONE, dtype=np.int32)
     for component in range(len(start) - 1):
         rows = row_order[start[component] : start[component + 1]].copy()
         people = people_order[start[component] : start[component + 1]].copy()
         if cancel:
             left = _cancelled(rows, row_key, people, people_key, partner)
             rows, people = rows[:left], people[:left]
-        if not len(rows):
-            continue
         row_runs, people_runs = _runs(rows, row_key), _runs(people, people_key)
-        cells = (len(row_runs) - 1) * (len(people_runs) - 1)
-        room = budget if (len(row_runs) + len(people_runs)) * greatest < SHORT else budget // 2
-        pieces = 1
-        if cells > room:
-            cut += 1
-            pieces = int(np.ceil(np.sqrt(cells / max(1, room))))
-            rows = rows[np.argsort(place[rows], kind="mergesort")]
-            people = people[np.argsort(place[people], kind="mergesort")]
-        for piece in range(pieces):
-            begin, end = len(rows) * piece // pieces, len(rows) * (piece + 1) // pieces
-            some, them = rows[begin:end], people[begin:end]
-            if pieces > 1:
-                some = some[np.argsort(row_key[some], kind="mergesort")]
-                them = them[np.argsort(people_key[them], kind="mergesort")]
-                row_runs, people_runs = _runs(some, row_key), _runs(them, people_key)
-            shape = (len(row_runs) - 1, len(people_runs) - 1)
-            take, give = np.diff(row_runs), np.diff(people_runs)
-            if (shape[0] + shape[1]) * greatest >= SHORT:
-                large = np.empty(shape, dtype=np.int64)
-                _fill_costs(
-                    large, some[row_runs[:-1]], them[people_runs[:-1]], low, high, codes, kind, weight, join, join_at,
-                    width, loss, loss_at, mass, information, mass_at,
-                )  # fmt: skip
-                large -= min(0, large.min())
-                origin, target, amount = transport(large, take, give, np.int64(2**62))
-            elif greatest >= 2**15:
-                small = np.empty(shape, dtype=np.int32)
-                _fill_costs(
-                    small, some[row_runs[:-1]], them[people_runs[:-1]], low, high, codes, kind, weight, join, join_at,
-                    width, loss, loss_at, mass, information, mass_at,
-                )  # fmt: skip
-                origin, target, amount = transport(small, take, give, np.int32(2**30))
-            else:
-                tiny = np.empty(shape, dtype=np.int16)
-                _fill_costs(
-                    tiny, some[row_runs[:-1]], them[people_runs[:-1]], low, high, codes, kind, weight, join, join_at,
-                    width, loss, loss_at, mass, information, mass_at,
-                )  # fmt: skip
-                origin, target, amount = transport(tiny, take, give, np.int32(2**30))
-            for flow in range(len(origin)):
-                for _ in range(amount[flow]):
-                    partner[some[row_runs[origin[flow]]]] = them[people_runs[target[flow]]]
-                    row_runs[origin[flow]] += 1
-                    people_runs[target[flow]] += 1
-    return partner, cut
+        shape = (len(row_runs) - 1, len(people_runs) - 1)
+        long = (shape[0] + shape[1]) * greatest >= SHORT
+        if not len(rows) or shape[0] * shape[1] > (budget // 2 if long else budget):
+            continue
+        take, give = np.diff(row_runs), np.diff(people_runs)
+        some, them = rows[row_runs[:-1]], people[people_runs[:-1]]
+        if long:
+            large = np.empty(shape, dtype=np.int64)
+            _fill_costs(
+                large, some, them, low, high, codes, kind, weight, join, join_at, width, loss, loss_at, mass,
+                information, mass_at,
+            )  # fmt: skip
+            large -= min(0, large.min())
+            origin, target, amount = transport(large, take, give, np.int64(2**62))
+        elif greatest < 2**15:
+            tiny = np.empty(shape, dtype=np.int16)
+            _fill_costs(
+                tiny, some, them, low, high, codes, kind, weight, join, join_at, width, loss, loss_at, mass,
+                information, mass_at,
+            )  # fmt: skip
+            origin, target, amount = transport(tiny, take, give, np.int32(2**30))
+        else:
+            small = np.empty(shape, dtype=np.int32)
+            _fill_costs(
+                small, some, them, low, high, codes, kind, weight, join, join_at, width, loss, loss_at, mass,
+                information, mass_at,
+            )  # fmt: skip
+            origin, target, amount = transport(small, take, give, np.int32(2**30))
+        for flow in range(len(origin)):
+            for _ in range(amount[flow]):
+                partner[rows[row_runs[origin[flow]]]] = people[people_runs[target[flow]]]
+                row_runs[origin[flow]] += 1
+                people_runs[target[flow]] += 1
+    return partner
 
 
 @compiled

@@ -45,7 +45,7 @@ def transport(cost: Costs, supply: Int64, demand: Int64, infinite: np.int32 | np
 
     Requires: cost[supplies, demands] at least 0; supplies and demands above 0, with the same sum; `infinite` at least
     four times the greatest cost times the number of supplies and demands, and twice of it a number of its own type,
-    which is that of all sums. Costs themselves may be of a smaller type: the less memory, the faster.
+    which is that of all sums. Costs may be of a smaller type: reading them is what takes the time.
     """
     rows, columns = cost.shape
     left, lacking = supply.copy(), demand.copy()

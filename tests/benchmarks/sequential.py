@@ -44,7 +44,7 @@ def against_scipy(people: int = PEOPLE, ell: int = 5) -> float:
     caught: list[tuple[object, ...]] = []
     kept = generalizing.matched_people
 
-    def catch(*given: object) -> tuple[np.ndarray, int]:
+    def catch(*given: object) -> np.ndarray:
         caught.append(tuple(one.copy() if isinstance(one, np.ndarray) else one for one in given) if not caught else ())
         return kept(*given)  # type: ignore[arg-type]
 
@@ -64,7 +64,7 @@ def against_scipy(people: int = PEOPLE, ell: int = 5) -> float:
     alone = np.array([0, len(rows)], dtype=np.int64)
     local = _numbered(rows, them, row_key, people_key, rest)
     began = time.process_time()
-    partner, _ = matching.matched_people(*local[:4], alone, *local[4:])
+    partner = matching.matched_people(*local[:4], alone, *local[4:])
     ours = time.process_time() - began
     cost = _costs(local)
     began = time.process_time()
@@ -78,14 +78,13 @@ def _numbered(
     rows: np.ndarray, them: np.ndarray, row_key: object, people_key: object, rest: list[object]
 ) -> list[object]:
     """The arguments of the kernel for one component alone: its rows and people counted from 0."""
-    place, low, high, codes, *tables = rest
+    low, high, codes, *tables = rest
     order = np.arange(len(rows), dtype=np.int32)
     return [
         order,
         row_key[rows],  # type: ignore[index]
         order,
         people_key[them],  # type: ignore[index]
-        place[rows],  # type: ignore[index]
         np.ascontiguousarray(low[:, rows]),  # type: ignore[index]
         np.ascontiguousarray(high[:, rows]),  # type: ignore[index]
         np.ascontiguousarray(codes[:, them]),  # type: ignore[index]
@@ -95,7 +94,7 @@ def _numbered(
 
 def _costs(local: list[object]) -> np.ndarray:
     """The cost of each row for each person, one by one and without any collapse."""
-    low, codes, join, join_at, width, loss, loss_at = (local[at] for at in (5, 7, 10, 11, 12, 13, 14))
+    low, codes, join, join_at, width, loss, loss_at = (local[at] for at in (4, 6, 9, 10, 11, 12, 13))
     total = np.zeros((low.shape[1], codes.shape[1]), dtype=np.int64)  # type: ignore[attr-defined]
     for attribute in range(len(low)):  # type: ignore[arg-type]
         table = join[join_at[attribute] :][: (low[attribute].max() + 1) * width[attribute]]  # type: ignore[index]

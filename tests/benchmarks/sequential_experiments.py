@@ -97,11 +97,10 @@ def releases(people: int) -> dict[str, object]:
     for place, (how, (lm, _, _)) in enumerate(found.items()):
         at = np.arange(len(lm)) + (place - (len(found) - 1) / 2) * width
         axes.bar(at, lm, width, color=COLOURS[how], label=NAMES[how])
-    shown = ["\n".join(["".join(map(str, numbers))]) for numbers in panel_data.RELEASES]
+    shown = ["".join(map(str, numbers)) for numbers in panel_data.RELEASES]
     axes.set_xticks(range(len(shown)), shown)
-    axes.set_xlabel(
-        "quasi-identifiers of the release (1 age, 2 gender, 3 education, 4 marital, 5 ancestry, 6 work, 7 birth)"
-    )
+    numbered = "1 age, 2 gender, 3 education, 4 marital, 5 ancestry, 6 work class, 7 birthplace"
+    axes.set_xlabel(f"quasi-identifiers: {numbered}", fontsize=8)
     axes.set_ylabel("mean LM of an entry")
     axes.set_title(f"Ten releases of {people:,} people, ell = 5", fontsize=10)
     axes.legend(fontsize=8)

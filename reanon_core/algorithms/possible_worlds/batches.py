@@ -29,9 +29,14 @@ class NotDiverse(Unpublishable):
     """
 
     def __init__(self, *, value: str, count: int, rows: int, ell: int, waiting: int) -> None:
+        some = (
+            f"it would do to leave out {waiting:,} until others come" if waiting < rows else "no part of them is either"
+        )
+        largest = rows // count
+        smaller = f"the largest ell that would work is {largest}; " if largest >= 2 else ""
         self._rest = (
             f"has {count:,} of {counted(rows, 'new person', 'new people')}, the bound is {rows // ell:,} (one in {ell})"
-            f"; it would do to leave out {waiting:,} until others come, or set on_batch: wait (all of them wait)"
+            f"; {some}; {smaller}or set on_batch: wait (all of them wait)"
         )
         super().__init__(f"the new people are not {ell}-diverse: value {value!r} {self._rest}")
         self.ell = ell

@@ -6,7 +6,7 @@ import numpy as np
 
 from reanon_core.algorithms.possible_worlds.measure import Measure
 from reanon_core.kernels.alike import numbered
-from reanon_core.kernels.matching import generalized, matched_people
+from reanon_core.kernels.matching import NONE, generalized, matched_people
 from reanon_core.kernels.siphash import keyed_permutation
 from reanon_core.model.arrays import Bool, Int32, Int64
 
@@ -48,37 +48,98 @@ def generalize(
     seen[turn[0]] = np.arange(people)
     cut = 0
     for world in turn[1:].tolist():
-        row_key = _row_keys(value, values, exact, low, high)
-        partner, pieces = matched_people(
-            _sorted(component, row_key, chance),
-            row_key,
-            _sorted(suffix[images[world]], value, chance),
-            value,
-            start,
-            value,
-            low,
-            high,
-            places,
-            measure.kind,
-            measure.weight,
-            measure.join,
-            measure.join_at,
-            measure.width,
-            measure.loss,
-            measure.loss_at,
-            measure.mass,
-            measure.information,
-            measure.mass_at,
-            measure.monotone,
-            measure.greatest,
-            cells,
-        )
+        row_key, wanted = _row_keys(value, values, exact, low, high), suffix[images[world]]
+        partner = _matched(
+            _sorted(component, row_key, chance), row_key, _sorted(wanted, value, chance), value, start, low, high,
+            places, measure, cells,
+        )  # fmt: skip
+        if (partner == NONE).any():
+            cut += _match_in_pieces(partner, component, row_key, wanted, value, low, high, places, measure, cells)
         generalized(low, high, places, partner, measure.kind, measure.join, measure.join_at, measure.width)
         exact &= value[partner] == value
         seen[world] = partner
-        cut += pieces
     ours = Rows(low, high, seen, cut)
     return _cheaper(ours, non_sequential(places, images, images[turn[0]], measure), component, measure)
+
+
+def _matched(
+    rows: Int32,
+    row_key: Int64,
+    people: Int32,
+    people_key: Int64,
+    start: Int64,
+    low: Int32,
+    high: Int32,
+    places: Int32,
+    measure: Measure,
+    cells: int,
+) -> Int32:
+    return matched_people(
+        rows,
+        row_key,
+        people,
+        people_key,
+        start,
+        low,
+        high,
+        places,
+        measure.kind,
+        measure.weight,
+        measure.join,
+        measure.join_at,
+        measure.width,
+        measure.loss,
+        measure.loss_at,
+        measure.mass,
+        measure.information,
+        measure.mass_at,
+        measure.monotone,
+        measure.greatest,
+        cells,
+    )
+
+
+def _match_in_pieces(
+    partner: Int32,
+    component: Int32,
+    row_key: Int64,
+    wanted: Int32,
+    value: Int64,
+    low: Int32,
+    high: Int32,
+    places: Int32,
+    measure: Measure,
+    cells: int,
+) -> int:
+    """Match what is left of components that are too large, piece by piece along the order of values; in place.
+
+    Gives how many components were cut.
+    """
+    rows = np.flatnonzero(partner == NONE)
+    free = np.ones(len(partner), dtype=np.bool_)
+    free[partner[partner != NONE]] = False
+    people = np.flatnonzero(free)
+    rows = rows[np.lexsort((value[rows], component[rows]))]
+    people = people[np.lexsort((value[people], wanted[people]))]
+    _, begin, home, size = np.unique(component[rows], return_index=True, return_inverse=True, return_counts=True)
+    pieces = np.ceil(size / max(1.0, np.sqrt(cells / 2)))[home].astype(np.int64)
+    piece = (np.arange(len(rows)) - begin[home]) * pieces // size[home]
+    number = np.unique(np.stack([home, piece]), axis=1, return_inverse=True)[1].reshape(-1)
+    start = np.concatenate([[0], np.cumsum(np.bincount(number))]).astype(np.int64)
+    found = _matched(
+        rows[np.lexsort((row_key[rows], number))].astype(np.int32),
+        row_key,
+        people[np.lexsort((value[people], number))].astype(np.int32),
+        value,
+        start,
+        low,
+        high,
+        places,
+        measure,
+        2**62,
+    )
+    partner[rows] = found[rows]
+    return len(begin)
 
 
 def non_sequential(places: Int32, images: Int32, owner: Int32, measure: Measure) -> Rows:

@@ -117,7 +117,8 @@ class Incidence:
         width = len(people) + sum(self.fakes[row] for row in rows)
         matrix, at = np.zeros((len(rows), width), np.int64), len(people)
         for number, row in enumerate(rows):
-            matrix[number, [column[person] for person in self.members[row]]] = 1
+            certain = np.array([column[person] for person in self.members[row]], dtype=np.int64)
+            matrix[number, certain] = 1
             matrix[number, at : at + self.fakes[row]] = 1
             at += self.fakes[row]
         pivots = _eliminated(matrix)

@@ -121,3 +121,9 @@ def test_a_web_is_longer_by_a_release_and_survives_packing() -> None:
     for name in ("person", "group", "previous", "first", "size", "latest"):
         assert np.array_equal(getattr(again, name), getattr(web, name))
     assert web.previous[web.latest[0]] == 0
+
+
+def test_a_group_of_whom_nobody_is_certain_ties_nobody() -> None:
+    pair, strangers = [0, 1], []
+    assert Incidence([pair, strangers], [0, 2]).correlations([0, 1], 1) == []
+    assert Incidence([[0, 1], [0, 2], strangers], [0, 0, 2]).correlations([0, 1, 2], 1) == [((1,), (2,))]

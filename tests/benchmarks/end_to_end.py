@@ -8,11 +8,11 @@ from pathlib import Path
 import duckdb  # noqa: F401
 import pandas as pd
 
-from reanon_core.warm import warm
+from reanon_core.warm import FIRST, warm_technique
 from reanon_dagster.releasing.publish import publish_release
 from reanon_dagster.series.loading import load_series
 
-warm()
+warm_technique(FIRST)
 ours, theirs = [], []
 for _ in range(5):
     for folder in ("private", "published"):

@@ -175,6 +175,7 @@ def test_what_reanon_published_exposes_nobody_and_reads_back_as_it_is_stored(tmp
     known_as = ["--schema", str(series), "--people", str(tmp_path / "people.csv")]
     assert main(["audit", "--releases", *tables, *known_as, *only, str(others)]) == 0
     (stored,), (read) = (json.loads(path.read_text())["attacks"] for path in (own, others))
+    assert stored.pop("conclusions that are true") == 0  # what only the steward can tell
     assert read == [stored]
     assert stored["exposed"] == 0
     assert stored["without candidates"] == 0

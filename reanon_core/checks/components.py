@@ -13,9 +13,9 @@ from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Bool, Int32, Int64
 
 PRIME = 2_147_483_647
-MOST_GROUPS = 48
+MOST_GROUPS = 256
 """A component of more groups is not small."""
-MOST_SUMS = 200_000
+MOST_SUMS = 1_000_000
 """Nor is one with more sets of people to compare."""
 
 

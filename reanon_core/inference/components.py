@@ -13,9 +13,9 @@ from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Bool, Int32, Int64
 
 PRIME = (1 << 31) - 1
-MOST_GROUPS = 48
+MOST_GROUPS = 256
 """A component with more groups is not small."""
-MOST_SUMS = 200_000
+MOST_SUMS = 1_000_000
 """Nor is one with more sets of people to compare."""
 LARGE = -2
 UNSEEN = -1
@@ -151,9 +151,8 @@ def _eliminated(matrix: Int64) -> list[int]:
             continue
         matrix[[top, below[0]]] = matrix[[below[0], top]]
         matrix[top] = matrix[top] * pow(int(matrix[top, column]), PRIME - 2, PRIME) % PRIME
-        factor = matrix[:, column].copy()
-        factor[top] = 0
-        matrix -= factor[:, None] * matrix[top] % PRIME
-        matrix %= PRIME
+        others = np.flatnonzero(matrix[:, column])
+        others = others[others != top]
+        matrix[others] = (matrix[others] - matrix[others, column, None] * matrix[top] % PRIME) % PRIME
         pivots.append(column)
     return pivots

@@ -248,16 +248,19 @@ def test_the_assets_show_what_a_query_cost_and_name_nobody(tmp_path: Path) -> No
     text = selecting(BPG, r2="age > 45", r3="zip > 10300").replace(
         "reserve: 2", "reserve: 1, max_dirty: 0.3, pool: stored"
     )
-    maker = Maker(write_series(tmp_path, text=text, snapshots=lively()), dg.DagsterInstance.ephemeral())
-    for release in ("r1", "r2", "r3"):
-        assert maker.make(release).success
-        seen = maker.metadata("candidate")
-        manifest = json.loads((tmp_path / "published" / "clinic" / release / "manifest.json").read_text())
-        assert seen["not asked for"].value == maker.metadata("published")["not asked for"].value == manifest["dirty"]
-        assert seen["people"].value == len(lively()[release]) >= seen["asked for"].value
-        assert release == "r1" or manifest["dirty"] > 0
-        assert seen["withheld"].value == manifest["withheld"]
-        if release == "r2":
-            assert "for the first time" in str(seen["attention"].value)
-            assert "| people | reason |" in str(seen["withheld because"].value)
-        assert "Zacharias" not in str(seen)
+    with dg.DagsterInstance.ephemeral() as instance:
+        maker = Maker(write_series(tmp_path, text=text, snapshots=lively()), instance)
+        for release in ("r1", "r2", "r3"):
+            assert maker.make(release).success
+            seen = maker.metadata("candidate")
+            manifest = json.loads((tmp_path / "published" / "clinic" / release / "manifest.json").read_text())
+            assert (
+                seen["not asked for"].value == maker.metadata("published")["not asked for"].value == manifest["dirty"]
+            )
+            assert seen["people"].value == len(lively()[release]) >= seen["asked for"].value
+            assert release == "r1" or manifest["dirty"] > 0
+            assert seen["withheld"].value == manifest["withheld"]
+            if release == "r2":
+                assert "for the first time" in str(seen["attention"].value)
+                assert "| people | reason |" in str(seen["withheld because"].value)
+            assert "Zacharias" not in str(seen)

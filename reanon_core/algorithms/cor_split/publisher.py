@@ -1,7 +1,7 @@
 """The Cor-Split publisher: the buckets of m-invariance, split so that correlated sets of people are never small."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
 
@@ -137,7 +137,7 @@ class CorSplit:
         Raises: Unpublishable (NotEligible among others); nothing is changed.
         """
         kept = self._living(snapshot, state)
-        here = _subset(snapshot, kept)
+        here = snapshot if kept.all() else snapshot.rows(np.flatnonzero(kept), asked=None)
         rules = BucketRules(
             m=self.m,
             assignment=self.assignment,
@@ -238,14 +238,6 @@ class CorSplit:
 
 def _number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _subset(snapshot: Snapshot, kept: Bool) -> Snapshot:
-    if kept.all():
-        return snapshot
-    return replace(
-        snapshot, persons=snapshot.persons[kept], qi=snapshot.qi[:, kept], sensitive=snapshot.sensitive[kept]
-    )
 
 
 def _spread(values: Int32, kept: Bool, fill: int) -> Int32:

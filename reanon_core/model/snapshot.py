@@ -100,8 +100,13 @@ class Snapshot:
 
     def same_rows(self, other: "Snapshot") -> bool:
         """Whether both hold the same people, with the same values, and ask for the same."""
-        mine, theirs = ((one.persons, one.qi, one.sensitive, one.other, one.wanted) for one in (self, other))
-        return all(np.array_equal(a, b) for a, b in zip(mine, theirs, strict=True))
+        return (
+            np.array_equal(self.persons, other.persons)
+            and np.array_equal(self.qi, other.qi)
+            and np.array_equal(self.sensitive, other.sensitive)
+            and np.array_equal(self.other, other.other)
+            and np.array_equal(self.wanted, other.wanted)
+        )
 
     @staticmethod
     def sort(schema: Schema, persons: Int64, qi: Int32, sensitive: Int32) -> "Snapshot":

@@ -33,6 +33,11 @@ class Entry:
         """How many people are published and not asked for."""
         return int(np.count_nonzero(self._shown(~self.snapshot.wanted & ~self.snapshot.invented)))
 
+    @property
+    def remembered(self) -> int:
+        """How many of the dirty are people who have left the table."""
+        return int(np.count_nonzero(self._shown(self.snapshot.remembered)))
+
     def _shown(self, rows: Bool) -> Bool:
         """Which of the traced people these rows of the snapshot are; others than the snapshot's are none."""
         place = self.snapshot.persons.searchsorted(self.trace.persons)

@@ -75,6 +75,11 @@ class Snapshot:
         """Which rows are nobody's, bool[n]: they are counterfeits, though they are traced."""
         return np.zeros(self.size, dtype=np.bool_) if self.origin is None else self.origin == INVENTED
 
+    @property
+    def remembered(self) -> Bool:
+        """Which rows are of people who are not in the table any more, bool[n]."""
+        return np.zeros(self.size, dtype=np.bool_) if self.origin is None else self.origin == REMEMBERED
+
     def answer(self) -> "Snapshot":
         """The rows that are asked for, alone: what a release would ideally show."""
         return self if self.asked is None else self.rows(np.flatnonzero(self.asked), asked=None)

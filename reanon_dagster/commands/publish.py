@@ -63,7 +63,9 @@ def told(series: Series, outcome: Outcome) -> str:
     if candidate is None:
         return f"{name}: nothing to do, it is published and its snapshot is the same"
     entry = candidate.entry
-    dirty = f"; {counted(entry.dirty, 'row', 'rows')} that nobody asked for" if entry.dirty else ""
+    left, strangers = entry.remembered, entry.dirty - entry.remembered
+    dirty = f"; {counted(left, 'row', 'rows')} of people who left the table" if left else ""
+    dirty += f"; {counted(strangers, 'row', 'rows')} that nobody asked for" if strangers else ""
     held = "".join(f"; {count} withheld ({reason})" for reason, count in candidate.withheld.items())
     return (
         f"{name}: published {counted(entry.release.size, 'row', 'rows')}{_shape(entry)}{dirty}{held}; "

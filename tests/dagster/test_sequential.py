@@ -184,7 +184,7 @@ def test_people_who_leave_are_refused_and_deferred_ones_are_traced(
     assert run("publish", series, "--release", "r2") == 0
     assert len(pd.read_parquet(series.parent / "published" / "panel" / "r2" / "table.parquet")) == 120
     assert run("trace", series, "--release", "r2", "--out", tmp_path / "t.parquet") == 0
-    assert "1 row that nobody asked for" in capsys.readouterr().out
+    assert "1 row of people who left the table" in capsys.readouterr().out
     traced = pd.read_parquet(tmp_path / "t.parquet")
     assert (len(traced), traced["id"].nunique()) == (120, 120)
     (series.parent / "snapshots" / "r1.csv").unlink()  # where the one who left could be looked up

@@ -13,8 +13,10 @@ from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Bool, Int32, Int64
 
 PRIME = 2_147_483_647
-MOST_GROUPS = 256
-"""A component of more groups is not small."""
+MOST_GROUPS, FEWER_GROUPS = 256, 48
+"""A component of more groups is not small: the first while the history is short, the second when it is long."""
+LONG_HISTORY = 20_000
+"""The groups of a long history."""
 MOST_SUMS = 1_000_000
 """Nor is one with more sets of people to compare."""
 
@@ -27,7 +29,7 @@ def judged_components(known: Appearances, first: int, left: int) -> tuple[Bool, 
     new = known.groups - first
     broken, wholly = np.zeros(new, np.bool_), np.zeros(new, np.bool_)
     arrays = (known.who, known.group, known.before, known.latest, known.start, known.values, known.rows)
-    label = _labelled(*arrays, first, MOST_GROUPS)
+    label = _labelled(*arrays, first, MOST_GROUPS if first <= LONG_HISTORY else FEWER_GROUPS)
     small = np.flatnonzero(label >= 0)
     order = small[np.argsort(label[small], kind="stable")]
     for component in np.split(order, np.flatnonzero(np.diff(label[order])) + 1):

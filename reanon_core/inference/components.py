@@ -13,12 +13,19 @@ from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Bool, Int32, Int64
 
 PRIME = (1 << 31) - 1
-MOST_GROUPS = 256
-"""A component with more groups is not small."""
+MOST_GROUPS, FEWER_GROUPS = 256, 48
+"""A component with more groups is not small: the first number in a short history, the second in a long one."""
+LONG_HISTORY = 20_000
+"""How many groups make a history long. They only become more, so what was searched once stays searched."""
 MOST_SUMS = 1_000_000
 """Nor is one with more sets of people to compare."""
 LARGE = -2
 UNSEEN = -1
+
+
+def most_groups(past: int) -> int:
+    """How many groups a small component has at most, after so many groups of the past."""
+    return MOST_GROUPS if past <= LONG_HISTORY else FEWER_GROUPS
 
 
 @compiled

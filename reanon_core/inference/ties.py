@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.inference.components import MOST_GROUPS, Incidence, small_components
+from reanon_core.inference.components import Incidence, most_groups, small_components
 from reanon_core.inference.derivations import derived
 from reanon_core.inference.puzzles import Puzzle, drop, mark, may_have
 from reanon_core.inference.standings import Standings
@@ -151,7 +151,7 @@ def _component_ties(web: Web, most: int) -> list[tuple[Side, Side]]:
     """The ties of small components, searched wholly."""
     everything = np.ones(web.groups, np.bool_)
     arrays = (web.person.copy(), web.group.copy(), web.previous.copy(), web.latest.copy(), web.first.copy())
-    found = small_components(*arrays, 0, web.groups, everything, MOST_GROUPS)
+    found = small_components(*arrays, 0, web.groups, everything, most_groups(web.groups))
     ties = []
     for component in np.split(found, np.flatnonzero(found < 0) + 1):
         groups = [int(group) for group in component if group >= 0]

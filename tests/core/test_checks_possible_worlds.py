@@ -179,3 +179,12 @@ def test_a_part_of_the_people_is_judged_too() -> None:
     for entry in ledger.entries:
         verdict, memory = CHECK.examine(entry, memory)
         assert verdict.holds
+
+
+def test_people_whose_pseudonyms_are_far_apart_are_in_order_all_the_same() -> None:
+    snapshot = table(Random(1), 30)
+    far = snapshot.persons.copy()
+    far[0], far[-1] = -(2**63), 2**63 - 1
+    (entry,) = replay(Sequential(ell=3), [replace(snapshot, persons=far)], np.random.default_rng(0)).entries
+    verdict, _ = CHECK.examine(entry, CHECK.initial_memory())
+    assert verdict.holds, verdict

@@ -7,7 +7,7 @@ of counterfeits, with which it can take part in none. Departure D3.
 import numpy as np
 
 from reanon_core.algorithms.cor_split.loom import Loom
-from reanon_core.inference.components import MOST_GROUPS, Incidence, small_components
+from reanon_core.inference.components import Incidence, most_groups, small_components
 from reanon_core.model.arrays import Int64
 
 
@@ -26,7 +26,7 @@ def settle_components(loom: Loom, lists: Int64) -> int:
         begin,
         end,
         loom.alive,
-        MOST_GROUPS,
+        most_groups(begin),
     )
     layers = 0
     for component in np.split(found, np.flatnonzero(found < 0) + 1):

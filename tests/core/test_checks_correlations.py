@@ -2,6 +2,7 @@
 
 from random import Random
 
+import numpy as np
 import pytest
 from oracles.builders import Member, entry_of, plain_schema
 from oracles.correlations import (
@@ -14,14 +15,17 @@ from oracles.correlations import (
 )
 from oracles.histories import ledger_of, weak_ledger
 
+from reanon_core.algorithms.cor_split.publisher import CorSplit
 from reanon_core.checks.hc_safety import HcSafety
 from reanon_core.checks.historical_safety import HistoricalSafety
 from reanon_core.checks.linear import Linear
 from reanon_core.checks.weak_m_invariance import WeakMInvariance
 from reanon_core.model.errors import InvalidParameter
 from reanon_core.model.ledger import Ledger
+from reanon_core.model.snapshot import Snapshot
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Check
+from reanon_core.replay import replay
 
 SEEDS = range(60)
 
@@ -111,3 +115,20 @@ def test_historical_safety_counts_people_who_live_too_long() -> None:
 def test_a_parameter_out_of_range_is_refused(build) -> None:
     with pytest.raises(InvalidParameter):
         build()
+
+
+def test_strict_decides_wholly_what_some_hundred_people_were_published_in() -> None:
+    rng, publisher = np.random.default_rng(1), CorSplit(m=3, n=2, not_eligible="pad")
+    qi, values = rng.integers(0, 100, (1, 140)).astype(np.int32), rng.integers(0, 5, 140).astype(np.int32)
+    tables = []
+    for release in range(6):
+        here = np.sort(rng.choice(80 + 12 * release, 70 + 8 * release, replace=False))
+        tables.append(Snapshot(plain_schema(columns=1, values=5), here.astype(np.int64), qi[:, here], values[here]))
+    check, groups = Linear(n=2), 0
+    memory = check.initial_memory()
+    for entry in replay(publisher, tables, rng).entries:
+        verdict, memory = check.examine(entry, memory)
+        groups += entry.release.boxes.count
+        assert verdict.holds, verdict
+        assert verdict.observed["groups not decided beyond 4 groups"] == 0
+    assert groups > 100  # more than a history that is searched by its shortest sums alone

@@ -21,7 +21,7 @@ $(VENV)/.packages: requirements.lock pyproject.toml
 
 $(STAMP): $(VENV)/.packages $(COMPILED)
 	@find reanon_core -name '*.nb[ic]' -delete
-	$(BIN)/python -m reanon_core.warm
+	$(BIN)/python -m reanon_core.precompile
 	@touch $(STAMP)
 
 install: $(STAMP) ## make .venv with reanon in it, and warm the kernels
@@ -31,11 +31,11 @@ demo: $(STAMP) .dagster/dagster.yaml ## run the census demo through Dagster: 8 q
 
 test: $(STAMP) ## run the test-suite
 	$(BIN)/python -m pytest -q -n 2 -m "not slow and not server" tests
-	$(BIN)/python -m pytest -q -m "server and not slow" tests/dagster
+	$(BIN)/python -m pytest -q -m "server and not slow" tests/dagster/server
 
 test-all: $(STAMP) ## also what is too long for CI
 	$(BIN)/python -m pytest -q -n 2 -m "not server" tests
-	$(BIN)/python -m pytest -q -m server tests/dagster
+	$(BIN)/python -m pytest -q -m server tests/dagster/server
 
 lint: $(STAMP) ## ruff and mypy --strict
 	$(BIN)/ruff check .

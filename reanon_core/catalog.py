@@ -4,12 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
-from reanon_core.algorithms.bpg.publisher import Bpg
-from reanon_core.algorithms.cor_split.publisher import CorSplit
-from reanon_core.algorithms.js_reduce.publisher import JsReduce
-from reanon_core.algorithms.m_invariance.publisher import MInvariance
-from reanon_core.algorithms.mondrian.publisher import Mondrian
-from reanon_core.algorithms.possible_worlds.publisher import Sequential
 from reanon_core.attacks.background import BackgroundAttack
 from reanon_core.attacks.compromised import CompromisedAttack
 from reanon_core.attacks.difference import DifferenceAttack
@@ -34,7 +28,6 @@ from reanon_core.checks.weak_m_invariance import WeakMInvariance
 from reanon_core.checks.well_formedness import WellFormedness
 from reanon_core.metrics.counterfeits import CounterfeitCount
 from reanon_core.metrics.discernibility import Discernibility
-from reanon_core.metrics.divergence import KlDivergence
 from reanon_core.metrics.entropy import FrequencyEntropy, VolumeEntropy
 from reanon_core.metrics.generalization import (
     AverageInformationLoss,
@@ -43,11 +36,18 @@ from reanon_core.metrics.generalization import (
     NormalizedCertaintyPenalty,
 )
 from reanon_core.metrics.group_size import AverageGroupSize, NormalizedGroupSize
+from reanon_core.metrics.kl_divergence import KlDivergence
 from reanon_core.metrics.query_error import CountingQueryError
 from reanon_core.model.errors import InvalidParameter, Problem, require
-from reanon_core.protocols import Attack, Check, Metric, Publisher
+from reanon_core.protocols import Attack, Check, Metric, Technique
+from reanon_core.techniques.bpg.technique import Bpg
+from reanon_core.techniques.cor_split.technique import CorSplit
+from reanon_core.techniques.js_reduce.technique import JsReduce
+from reanon_core.techniques.m_invariance.technique import MInvariance
+from reanon_core.techniques.mondrian.technique import Mondrian
+from reanon_core.techniques.sequential.technique import Sequential
 
-PUBLISHERS: dict[str, type[Publisher[Any, Any]]] = {
+TECHNIQUES: dict[str, type[Technique[Any, Any]]] = {
     "m-invariance": MInvariance,
     "mondrian": Mondrian,
     "bpg": Bpg,
@@ -124,12 +124,12 @@ METRICS: dict[str, type[Metric]] = {
 }
 
 
-def build_publisher(name: str, parameters: Mapping[str, object]) -> Publisher[Any, Any]:
+def build_technique(name: str, parameters: Mapping[str, object]) -> Technique[Any, Any]:
     """The technique of that name with these parameters.
 
     Raises: InvalidParameter with every problem at once.
     """
-    return _built("technique", PUBLISHERS, name, parameters)  # type: ignore[no-any-return]
+    return _built("technique", TECHNIQUES, name, parameters)  # type: ignore[no-any-return]
 
 
 def build_check(name: str, parameters: Mapping[str, object]) -> Check:
@@ -148,60 +148,60 @@ def build_attack(name: str) -> Attack:
     return _built("attack", ATTACKS, name, {})  # type: ignore[no-any-return]
 
 
-def own_checks(publisher: Publisher[Any, Any]) -> tuple[Check, ...]:
+def own_checks(technique: Technique[Any, Any]) -> tuple[Check, ...]:
     """The checks that a technique must always pass: what it promises, and that the release is what it says it is."""
-    return OWN_CHECKS[publisher.name](publisher)
+    return OWN_CHECKS[technique.name](technique)
 
 
-def _own_checks_of_m_invariance(publisher: MInvariance) -> tuple[Check, ...]:
-    m = publisher.m
+def _own_checks_of_m_invariance(technique: MInvariance) -> tuple[Check, ...]:
+    m = technique.m
     return (
         WellFormedness(),
         KAnonymity(k=m),
         LDiversity(ell=m, form="frequency"),
         MUniqueness(m=m),
-        MInvarianceCheck(m=m, episodes=publisher.on_sensitive_change == "episode"),
+        MInvarianceCheck(m=m, episodes=technique.on_sensitive_change == "episode"),
     )
 
 
-def _own_checks_of_mondrian(publisher: Mondrian) -> tuple[Check, ...]:
-    checks: tuple[Check, ...] = (WellFormedness(), KAnonymity(k=publisher.k))
-    if publisher.ell > 1:
-        checks += (LDiversity(ell=publisher.ell, form=publisher.diversity),)
-    return checks if publisher.t is None else (*checks, TCloseness(t=publisher.t))
+def _own_checks_of_mondrian(technique: Mondrian) -> tuple[Check, ...]:
+    checks: tuple[Check, ...] = (WellFormedness(), KAnonymity(k=technique.k))
+    if technique.ell > 1:
+        checks += (LDiversity(ell=technique.ell, form=technique.diversity),)
+    return checks if technique.t is None else (*checks, TCloseness(t=technique.t))
 
 
-def _own_checks_of_bpg(publisher: Bpg) -> tuple[Check, ...]:
-    checks: tuple[Check, ...] = (WellFormedness(), KAnonymity(k=publisher.k))
-    if publisher.ell > 1:
-        checks += (LDiversity(ell=publisher.ell),)
-    return (*checks, Atoms(k=publisher.k, ell=publisher.ell))
+def _own_checks_of_bpg(technique: Bpg) -> tuple[Check, ...]:
+    checks: tuple[Check, ...] = (WellFormedness(), KAnonymity(k=technique.k))
+    if technique.ell > 1:
+        checks += (LDiversity(ell=technique.ell),)
+    return (*checks, Atoms(k=technique.k, ell=technique.ell))
 
 
-def _own_checks_of_cor_split(publisher: CorSplit) -> tuple[Check, ...]:
-    m, n = publisher.m, publisher.degree
+def _own_checks_of_cor_split(technique: CorSplit) -> tuple[Check, ...]:
+    m, n = technique.m, technique.degree
     safety = HistoricalSafety(
-        m=m, n=n, max_lifespan=publisher.max_lifespan, episodes=publisher.on_sensitive_change == "episode"
+        m=m, n=n, max_lifespan=technique.max_lifespan, episodes=technique.on_sensitive_change == "episode"
     )
     checks: tuple[Check, ...] = (WellFormedness(), KAnonymity(k=m), LDiversity(ell=m, form="frequency"), safety)
-    return (*checks, Linear(n=n, combine=publisher.combine)) if publisher.strict else checks
+    return (*checks, Linear(n=n, combine=technique.combine)) if technique.strict else checks
 
 
-def _own_checks_of_js_reduce(publisher: JsReduce) -> tuple[Check, ...]:
-    slack = publisher.slack if publisher.leftovers == "relax" else 0.0
-    checks: tuple[Check, ...] = (WellFormedness(), KAnonymity(k=publisher.k))
-    if publisher.ell > 1:
-        checks += (LDiversity(ell=publisher.ell),)
-    divergence = JsDivergence(j=publisher.j, slack=slack, posterior=publisher.posterior, mode=publisher.mode)
+def _own_checks_of_js_reduce(technique: JsReduce) -> tuple[Check, ...]:
+    slack = technique.slack if technique.leftovers == "relax" else 0.0
+    checks: tuple[Check, ...] = (WellFormedness(), KAnonymity(k=technique.k))
+    if technique.ell > 1:
+        checks += (LDiversity(ell=technique.ell),)
+    divergence = JsDivergence(j=technique.j, slack=slack, posterior=technique.posterior, mode=technique.mode)
     return (
         *checks,
-        TCloseness(t=min(1.0, publisher.t * (1 + slack)), distance=publisher.distance, whole="snapshot"),
-        divergence.informed(publisher.background),
+        TCloseness(t=min(1.0, technique.t * (1 + slack)), distance=technique.distance, whole="snapshot"),
+        divergence.informed(technique.background),
     )
 
 
-def _own_checks_of_sequential(publisher: Sequential) -> tuple[Check, ...]:
-    return (WellFormedness(), PossibleWorlds(ell=publisher.ell))
+def _own_checks_of_sequential(technique: Sequential) -> tuple[Check, ...]:
+    return (WellFormedness(), PossibleWorlds(ell=technique.ell))
 
 
 OWN_CHECKS: dict[str, Callable[[Any], tuple[Check, ...]]] = {

@@ -21,7 +21,7 @@ def snapshot_from_frame(
     id_column: str,
     key: bytes = bytes(16),
     columns: tuple[str, ...] | None = None,
-    asked: "pd.Series[bool] | None" = None,
+    selected: "pd.Series[bool] | None" = None,
 ) -> Snapshot:
     """A coded snapshot. People get keyed pseudonyms, so that one key serves one series.
 
@@ -63,7 +63,7 @@ def snapshot_from_frame(
         sensitive.codes[order],
         np.array([kept for kept, _ in others], dtype=np.int32).reshape(len(others), len(order))[:, order],
         columns,
-        asked=None if asked is None else asked.to_numpy(dtype=np.bool_)[order],
+        selected=None if selected is None else selected.to_numpy(dtype=np.bool_)[order],
     )
 
 

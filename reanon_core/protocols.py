@@ -1,4 +1,4 @@
-"""The four shapes that everything else plugs into: Publisher, Check, Attack, Metric."""
+"""The four shapes that everything else plugs into: Technique, Check, Attack, Metric."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Protocol, TypeVar
@@ -20,7 +20,7 @@ Memory = Mapping[str, Packable]
 
 
 class State(Protocol):
-    """What a publisher must remember, and of which time."""
+    """What a technique must remember, and of which time."""
 
     @property
     def time(self) -> int:
@@ -36,7 +36,7 @@ S = TypeVar("S", bound=State)
 P = TypeVar("P", bound=Plan)
 
 
-class Publisher(Protocol[S, P]):
+class Technique(Protocol[S, P]):
     """A technique: a frozen dataclass that is its parameters."""
 
     name: ClassVar[str]
@@ -73,7 +73,7 @@ class Check(Protocol):
     """A judge: it knows a definition and the truth, and nothing of how a release was made.
 
     A check of the whole history is a fold over its releases: what it needs of the past is its memory, built
-    from published rows and traces, never from a publisher's state.
+    from published rows and traces, never from a technique's state.
     """
 
     name: ClassVar[str]

@@ -8,26 +8,26 @@ from reanon_core.model.plan import Plan
 from reanon_core.model.publication import Publication
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.model.trace import Witness
-from reanon_core.protocols import Publisher, State
+from reanon_core.protocols import State, Technique
 from reanon_core.recoding.emit import emit
 
 S = TypeVar("S", bound=State)
 P = TypeVar("P", bound=Plan)
 
 
-def publish(publisher: Publisher[S, P], snapshot: Snapshot, state: S, rng: np.random.Generator) -> Publication[S]:
+def publish(technique: Technique[S, P], snapshot: Snapshot, state: S, rng: np.random.Generator) -> Publication[S]:
     """A candidate for the next release: plan, emit, advance. Nothing is changed until the gate accepts it.
 
     Raises: Unpublishable if the technique's promise cannot be kept on this data.
     """
-    plan = publisher.plan(snapshot, state, rng)
+    plan = technique.plan(snapshot, state, rng)
     table = snapshot if plan.drawn is None else plan.drawn
     release, auxiliary, trace = emit(table, plan, rng)
     return Publication(
         release=release,
         auxiliary=auxiliary,
         trace=trace,
-        state=publisher.advance(state, snapshot, plan),
+        state=technique.advance(state, snapshot, plan),
         withheld=dict(plan.withheld),
         notes=plan.notes,
         drawn=plan.drawn,

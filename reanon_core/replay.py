@@ -1,4 +1,4 @@
-"""Run a publisher over many snapshots, in memory: for experiments, tests and comparisons."""
+"""Run a technique over many snapshots, in memory: for experiments, tests and comparisons."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
@@ -9,7 +9,7 @@ from reanon_core.model.ledger import Ledger
 from reanon_core.model.plan import Plan
 from reanon_core.model.publication import Publication
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.protocols import Publisher, State
+from reanon_core.protocols import State, Technique
 from reanon_core.publishing import publish
 
 S = TypeVar("S", bound=State)
@@ -17,7 +17,7 @@ P = TypeVar("P", bound=Plan)
 
 
 def publications(
-    publisher: Publisher[S, P],
+    technique: Technique[S, P],
     snapshots: Iterable[Snapshot],
     rng: np.random.Generator,
     *,
@@ -28,16 +28,16 @@ def publications(
     Without memory every release starts from the empty state. That is the naive way: safe release by release, unsafe
     as a series.
     """
-    state = publisher.initial_state()
+    state = technique.initial_state()
     for snapshot in snapshots:
-        publication = publish(publisher, snapshot, state, rng)
+        publication = publish(technique, snapshot, state, rng)
         yield snapshot, publication
         if memory:
             state = publication.state
 
 
 def replay(
-    publisher: Publisher[S, P],
+    technique: Technique[S, P],
     snapshots: Iterable[Snapshot],
     rng: np.random.Generator,
     *,
@@ -46,7 +46,7 @@ def replay(
 ) -> Ledger:
     """The ledger of a whole series; `progress` is called with the number of releases done."""
     entries = []
-    for snapshot, publication in publications(publisher, snapshots, rng, memory=memory):
+    for snapshot, publication in publications(technique, snapshots, rng, memory=memory):
         entries.append(publication.entry(snapshot))
         if progress is not None:
             progress(len(entries))

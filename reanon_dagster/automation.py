@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from reanon_core.model.errors import ReanonError
-from reanon_dagster.assets.naming import Naming
+from reanon_dagster.assets.series_assets import Naming
 from reanon_dagster.partitions import CRON
-from reanon_dagster.releasing.ordering import expected, ready
-from reanon_dagster.releasing.publish import sound
+from reanon_dagster.releasing.release import sound
+from reanon_dagster.releasing.release_order import expected, ready
 from reanon_dagster.series.calendar import CronCalendar, RegularCalendar
-from reanon_dagster.sources.locating import source_path
+from reanon_dagster.sources.snapshot_location import source_path
 
 if TYPE_CHECKING:
     from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition as Job

@@ -8,12 +8,12 @@ import dagster as dg
 from reanon_core.model.errors import ReanonError
 from reanon_dagster.assets.candidate import build_candidate
 from reanon_dagster.assets.evidence import build_evidence
-from reanon_dagster.assets.naming import Naming
 from reanon_dagster.assets.published import build_published
+from reanon_dagster.assets.series_assets import Naming
 from reanon_dagster.assets.snapshot import build_snapshot
 from reanon_dagster.automation import cadence_schedule, landing_sensor, release_job
 from reanon_dagster.series.discovery import find_series
-from reanon_dagster.series.loading import load_series
+from reanon_dagster.series.series_file import load_series
 
 ROOT = Path(__file__).parents[1]
 LOG = logging.getLogger("reanon")

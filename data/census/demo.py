@@ -1,6 +1,6 @@
 """`make demo`: eight quarterly releases of a synthetic census, and what an adversary gets from them.
 
-Beside reanon's releases it makes the naive ones: the same publisher with an empty state at every release, so that every
+Beside reanon's releases it makes the naive ones: the same technique with an empty state at every release, so that every
 release is m-unique and nothing is remembered.
 """
 
@@ -18,13 +18,13 @@ from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
 from reanon_core.model.ledger import Ledger
 from reanon_core.replay import replay
-from reanon_dagster.commands.speaking import progress, say, table
+from reanon_dagster.commands.output import progress, say, table
 from reanon_dagster.definitions import series_definitions
-from reanon_dagster.releasing.ordering import ready
-from reanon_dagster.releasing.publish import sound
-from reanon_dagster.series.declared import Series
-from reanon_dagster.series.loading import load_series
-from reanon_dagster.storage import reading
+from reanon_dagster.releasing.release import sound
+from reanon_dagster.releasing.release_order import ready
+from reanon_dagster.series.series import Series
+from reanon_dagster.series.series_file import load_series
+from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened
 
 HERE = Path(__file__).parent
@@ -66,11 +66,11 @@ def publish(series: Series) -> None:
 def summary(series: Series) -> list[tuple[str, ...]]:
     """A line for each release."""
     with opened(series.private_folder, read_only=True) as connection:
-        records = reading.releases(connection)
-        ledger = reading.ledger(connection, series.schema)
-        held = [all(v.holds for v in reading.verdicts(connection, record.position)) for record in records]
+        records = store_reader.releases(connection)
+        ledger = store_reader.ledger(connection, series.schema)
+        held = [all(v.holds for v in store_reader.verdicts(connection, record.position)) for record in records]
     snapshots = [entry.snapshot for entry in ledger.entries]
-    naive = replay(series.publisher, snapshots, np.random.default_rng(0), memory=False)
+    naive = replay(series.technique, snapshots, np.random.default_rng(0), memory=False)
     metric, rng = CountingQueryError(), np.random.default_rng(0)
     lines, before = [], np.empty(0, np.int64)
     for number, (record, entry) in enumerate(zip(records, ledger.entries, strict=True), start=1):

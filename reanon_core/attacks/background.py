@@ -6,13 +6,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from reanon_core.inference.beliefs import Beliefs, Mode
-from reanon_core.inference.bitmasks import highest_value
-from reanon_core.inference.estimating import Seen, estimated
-from reanon_core.inference.memberships import Memberships, possible_memberships, spread_omega
-from reanon_core.inference.posteriors import Posterior, posteriors
-from reanon_core.inference.sequences import resolved
-from reanon_core.inference.speaking import speaking
+from reanon_core.inference.bayes.beliefs import Beliefs, Mode
+from reanon_core.inference.bayes.knowledge_estimate import Seen, estimated
+from reanon_core.inference.bayes.posteriors import Posterior, posteriors
+from reanon_core.inference.bayes.transition_counts import resolved
+from reanon_core.inference.bayes.uncertain_groups import spread_omega
+from reanon_core.inference.view.possible_groups import Memberships, possible_memberships
+from reanon_core.inference.view.sensitive_releases import speaking
+from reanon_core.inference.view.value_sets import highest_value
 from reanon_core.model.arrays import Float64, Int32, Int64
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.finding import Findings

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from reanon_core.inference.bitmasks import mask_sizes, only_values
-from reanon_core.inference.puzzles import Puzzle, look_at_all, puzzle_of
-from reanon_core.inference.solving import UNBOUNDED, solve
-from reanon_core.inference.standings import Standings, standings
+from reanon_core.inference.elimination.problem import Puzzle, look_at_all, puzzle_of
+from reanon_core.inference.elimination.propagation import UNBOUNDED, solve
+from reanon_core.inference.view.known_groups import Standings, standings
+from reanon_core.inference.view.value_sets import mask_sizes, only_values
 from reanon_core.model.errors import counted
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History

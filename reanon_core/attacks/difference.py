@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from reanon_core.inference.atoms import UNKNOWN, Traces, atoms_of, traces_of
-from reanon_core.inference.differences import NOTHING
-from reanon_core.inference.speaking import speaking
-from reanon_core.inference.subtracting import searched
+from reanon_core.inference.subtraction.difference_search import searched
+from reanon_core.inference.subtraction.differences import NOTHING
+from reanon_core.inference.view.sensitive_releases import speaking
+from reanon_core.inference.view.traces import UNKNOWN, Traces, atoms_of, traces_of
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from reanon_core.inference.surjections import Principle, Surjections, count_surjections
+from reanon_core.inference.enumeration.surjections import Principle, Surjections, count_surjections
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from reanon_core.inference.bitmasks import full_masks, group_masks, highest_value, mask_sizes, only_values
-from reanon_core.inference.speaking import speaking
-from reanon_core.inference.stabbing import stabbed_union
+from reanon_core.inference.view.box_lookup import stabbed_union
+from reanon_core.inference.view.sensitive_releases import speaking
+from reanon_core.inference.view.value_sets import full_masks, group_masks, highest_value, mask_sizes, only_values
 from reanon_core.model.arrays import Int64, UInt64
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History

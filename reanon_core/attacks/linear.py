@@ -6,10 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from reanon_core.attacks.compromised import told
-from reanon_core.inference.puzzles import look_at_all, puzzle_of
-from reanon_core.inference.solving import UNBOUNDED, solve
-from reanon_core.inference.standings import standings
-from reanon_core.inference.ties import tie, ties_of
+from reanon_core.inference.elimination.problem import look_at_all, puzzle_of
+from reanon_core.inference.elimination.propagation import UNBOUNDED, solve
+from reanon_core.inference.linear.correlation_rules import tie, ties_of
+from reanon_core.inference.view.known_groups import standings
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History

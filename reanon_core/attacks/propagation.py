@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from reanon_core.attacks.compromised import told
-from reanon_core.inference.puzzles import look_at_all, puzzle_of
-from reanon_core.inference.solving import UNBOUNDED, shave, solve
-from reanon_core.inference.standings import standings
+from reanon_core.inference.elimination.problem import look_at_all, puzzle_of
+from reanon_core.inference.elimination.propagation import UNBOUNDED, shave, solve
+from reanon_core.inference.view.known_groups import standings
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge

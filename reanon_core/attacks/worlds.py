@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from reanon_core.inference.worlds import possible_worlds
+from reanon_core.inference.enumeration.worlds import possible_worlds
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History

@@ -30,10 +30,10 @@ def least_m_problems(m: object) -> Iterator[Problem]:
         yield Problem("m", "be a whole number of at least 2", str(m))
 
 
-def choice_problems(publisher: object, choices: dict[str, Any]) -> Iterator[Problem]:
+def choice_problems(technique: object, choices: dict[str, Any]) -> Iterator[Problem]:
     """What is wrong with options that have a list of words."""
     for option, allowed in choices.items():
-        given = getattr(publisher, option)
+        given = getattr(technique, option)
         if given not in get_args(allowed):
             yield Problem(option, f"be one of {', '.join(get_args(allowed))}", str(given))
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
-from reanon_core.bucketing.grouping import BucketedPlan
+from reanon_core.bucketing.bucketed_plan import BucketedPlan
 from reanon_core.bucketing.roster import Roster
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.model.arrays import Int32, Int64

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from reanon_core.checks.appearances import Appearances, same_values
 from reanon_core.checks.groups import size_summary, unreadable, unreadable_verdict
+from reanon_core.checks.membership_table import Appearances, same_values
 from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.errors import InvalidParameter, Problem

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from reanon_core.checks.appearances import Appearances
 from reanon_core.checks.groups import unreadable, unreadable_verdict
 from reanon_core.checks.hc_safety import judged_ties
-from reanon_core.checks.remembered import Remembered
+from reanon_core.checks.membership_table import Appearances
+from reanon_core.checks.signature_table import Remembered
 from reanon_core.checks.weak_m_invariance import invariance_sentence, judged_invariance
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.ledger import Entry

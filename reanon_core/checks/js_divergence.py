@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from reanon_core.checks.believed import Past, expectations, revised
+from reanon_core.checks.adversary_beliefs import Past, expectations, revised
 from reanon_core.checks.groups import hosting_groups, unreadable, unreadable_verdict
 from reanon_core.model.arrays import Float64, Int32
 from reanon_core.model.background import Background

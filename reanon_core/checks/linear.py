@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from reanon_core.checks.appearances import Appearances
-from reanon_core.checks.components import judged_components
+from reanon_core.checks.group_components import judged_components
 from reanon_core.checks.groups import unreadable, unreadable_verdict
+from reanon_core.checks.membership_table import Appearances
 from reanon_core.checks.signed_sums import smallest_sums
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.ledger import Entry

@@ -16,7 +16,7 @@ from reanon_core.checks.groups import (
     value_counts,
 )
 from reanon_core.checks.m_uniqueness import judged_uniqueness
-from reanon_core.checks.remembered import Remembered
+from reanon_core.checks.signature_table import Remembered
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.ledger import Entry
 from reanon_core.model.verdict import Verdict

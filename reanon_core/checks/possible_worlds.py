@@ -20,7 +20,7 @@ UNKNOWN = -1
 class PossibleWorlds:
     """Each of ell worlds explains every release; they give everybody ell different values, and one of them is true.
 
-    The publisher hands over a witness: for each world, the row that shows each person. Nothing of it is believed. The
+    The technique hands over a witness: for each world, the row that shows each person. Nothing of it is believed. The
     rows are compared with the release and the snapshot, and what each world says of a person is what its rows say, the
     same in every release. A second judge looks for such rows without the witness, by matching.
 

@@ -6,7 +6,7 @@ the next group is one that shows one of the first few people of the heavier side
 
 import numpy as np
 
-from reanon_core.checks.appearances import Appearances
+from reanon_core.checks.membership_table import Appearances
 from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Int8, Int32, Int64
 

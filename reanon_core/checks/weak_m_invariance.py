@@ -17,7 +17,7 @@ from reanon_core.checks.groups import (
     unreadable_verdict,
     value_counts,
 )
-from reanon_core.checks.remembered import Remembered
+from reanon_core.checks.signature_table import Remembered
 from reanon_core.model.arrays import Int64
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.ledger import Entry

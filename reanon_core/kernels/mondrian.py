@@ -7,8 +7,8 @@ their sensitive value and their number. The extent of a node on all attributes i
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.kernels.lanes import guard_bits, lane_minimum
 from reanon_core.kernels.mondrian_cuts import count_ranks, cut_score, lane_of, median_cut, rank_in, relaxed_cut
+from reanon_core.kernels.packed_ranks import guard_bits, lane_minimum
 from reanon_core.model.arrays import Float64, Int32, Int64, UInt64
 
 NO_ELL, DISTINCT_ELL, FREQUENCY_ELL = 0, 1, 2

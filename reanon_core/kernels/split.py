@@ -10,7 +10,7 @@ the neutral element of it.
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.kernels.lanes import guard_bits, lane_minimum
+from reanon_core.kernels.packed_ranks import guard_bits, lane_minimum
 from reanon_core.model.arrays import Int8, Int32, Int64, UInt64
 
 LOCAL = 2048

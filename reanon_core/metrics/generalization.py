@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from reanon_core.metrics.domains import domains
-from reanon_core.metrics.published import published_part
+from reanon_core.metrics.published_part import published_part
 from reanon_core.model.arrays import Float64, Int64
 from reanon_core.model.ledger import Entry
 from reanon_core.model.release import Boxes

@@ -7,7 +7,7 @@ import numpy as np
 
 from reanon_core.compiled import compiled
 from reanon_core.metrics.domains import domains
-from reanon_core.metrics.published import published_part
+from reanon_core.metrics.published_part import published_part
 from reanon_core.model.arrays import Float64, Int8, Int32, Int64
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.ledger import Entry
@@ -46,11 +46,11 @@ class CountingQueryError:
         entry = published_part(entry)
         low, high = drawn_ranges(entry, self.queries, self.theta, rng)
         actual = true_counts(entry, low, high)
-        asked = actual > 0
-        if not asked.any():
+        selected = actual > 0
+        if not selected.any():
             return 0.0
         estimate = estimated_counts(entry, low, high)
-        return float(np.median(np.abs(actual[asked] - estimate[asked]) / actual[asked]))
+        return float(np.median(np.abs(actual[selected] - estimate[selected]) / actual[selected]))
 
 
 def drawn_ranges(entry: Entry, queries: int, theta: float, rng: np.random.Generator) -> tuple[Int32, Int32]:

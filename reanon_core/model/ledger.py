@@ -25,13 +25,14 @@ class Entry:
 
     @property
     def withheld(self) -> int:
-        """How many people are asked for and not published."""
-        return int(np.count_nonzero(self.snapshot.wanted)) - int(np.count_nonzero(self._shown(self.snapshot.wanted)))
+        """How many selected people are not published."""
+        selected = self.snapshot.selection
+        return int(np.count_nonzero(selected)) - int(np.count_nonzero(self._shown(selected)))
 
     @property
     def dirty(self) -> int:
-        """How many people are published and not asked for."""
-        return int(np.count_nonzero(self._shown(~self.snapshot.wanted & ~self.snapshot.invented)))
+        """How many published people were not selected."""
+        return int(np.count_nonzero(self._shown(~self.snapshot.selection & ~self.snapshot.invented)))
 
     @property
     def remembered(self) -> int:

@@ -1,4 +1,4 @@
-"""Private: what a publisher decided for one release, before anything is written."""
+"""Private: what a technique decided for one release, before anything is written."""
 
 from dataclasses import dataclass, field
 

@@ -32,7 +32,7 @@ class Publication(Generic[S]):
     def entry(self, snapshot: Snapshot) -> Entry:
         """The release with the truth behind it: the snapshot, and the rows that were drawn beside it.
 
-        Raises: Refused if the publisher drew on another table than the snapshot. The judge reads the truth from here.
+        Raises: Refused if the technique drew on another table than the snapshot. The judge reads the truth from here.
         """
         if self.drawn is not None and not self.drawn.in_table().same_rows(snapshot):
             raise Refused("the release speaks of another table than its snapshot; this is an error of the technique")

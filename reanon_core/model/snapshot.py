@@ -26,7 +26,7 @@ class Snapshot:
     other: Int32 = field(default_factory=lambda: np.empty((0, 0), np.int32))  # [o, n] codes into schema.other_values
     columns: tuple[str, ...] | None = None
     """The columns that the release is to show; None for all."""
-    asked: Bool | None = None  # [n] whom the release asks for; None: everybody
+    selected: Bool | None = None  # [n] whom the release asks for; None: everybody
     origin: Int8 | None = None  # [n] TABLE, REMEMBERED or INVENTED; None: everybody is in the table
 
     def __post_init__(self) -> None:
@@ -35,7 +35,7 @@ class Snapshot:
             object.__setattr__(self, "other", np.empty((0, len(self.persons)), np.int32))
         for name, dtype in (("persons", np.int64), ("qi", np.int32), ("sensitive", np.int32), ("other", np.int32)):
             object.__setattr__(self, name, frozen(getattr(self, name), dtype))
-        for name, mask, kind in (("asked", self.asked, np.bool_), ("origin", self.origin, np.int8)):
+        for name, mask, kind in (("selected", self.selected, np.bool_), ("origin", self.origin, np.int8)):
             if mask is not None:
                 object.__setattr__(self, name, frozen(mask, kind))
                 if mask.shape != (self.size,):
@@ -66,9 +66,9 @@ class Snapshot:
         )
 
     @property
-    def wanted(self) -> Bool:
+    def selection(self) -> Bool:
         """Whom the release asks for, bool[n]."""
-        return np.ones(self.size, dtype=np.bool_) if self.asked is None else self.asked
+        return np.ones(self.size, dtype=np.bool_) if self.selected is None else self.selected
 
     @property
     def invented(self) -> Bool:
@@ -82,16 +82,16 @@ class Snapshot:
 
     def answer(self) -> "Snapshot":
         """The rows that are asked for, alone: what a release would ideally show."""
-        return self if self.asked is None else self.rows(np.flatnonzero(self.asked), asked=None)
+        return self if self.selected is None else self.rows(np.flatnonzero(self.selected), selected=None)
 
     def in_table(self) -> "Snapshot":
         """The rows of the table, without those that a technique has added."""
         if self.origin is None:
             return self
         here = np.flatnonzero(self.origin == TABLE)
-        return self.rows(here, asked=self.wanted[here])
+        return self.rows(here, selected=self.selection[here])
 
-    def rows(self, which: Int64, *, asked: Bool | None) -> "Snapshot":
+    def rows(self, which: Int64, *, selected: Bool | None) -> "Snapshot":
         """Some of the rows, in ascending order."""
         return replace(
             self,
@@ -99,7 +99,7 @@ class Snapshot:
             qi=self.qi[:, which],
             sensitive=self.sensitive[which],
             other=self.other[:, which],
-            asked=asked,
+            selected=selected,
             origin=None if self.origin is None else self.origin[which],
         )
 
@@ -110,7 +110,7 @@ class Snapshot:
             and np.array_equal(self.qi, other.qi)
             and np.array_equal(self.sensitive, other.sensitive)
             and np.array_equal(self.other, other.other)
-            and np.array_equal(self.wanted, other.wanted)
+            and np.array_equal(self.selection, other.selection)
         )
 
     @staticmethod

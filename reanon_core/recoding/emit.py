@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reanon_core.kernels.alike import numbered
+from reanon_core.kernels.column_ids import numbered
 from reanon_core.kernels.siphash import keyed_permutation
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.plan import Plan

@@ -7,8 +7,8 @@ import numpy as np
 
 from reanon_core.kernels import mondrian as kernel
 from reanon_core.kernels import mondrian_cuts as cuts
-from reanon_core.kernels.lanes import lane_width, pack_lanes
-from reanon_core.kernels.ranks import dense_ranks
+from reanon_core.kernels.dense_ranks import dense_ranks
+from reanon_core.kernels.packed_ranks import lane_width, pack_lanes
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.schema import Schema

@@ -7,14 +7,14 @@ import dagster as dg
 
 from reanon_core.model.errors import ReanonError, Refused
 from reanon_dagster.asset_checks.verdicts import results, specs
-from reanon_dagster.assets.describing import candidate_metadata
-from reanon_dagster.assets.naming import Naming, refusals_as_failures
-from reanon_dagster.releasing.documenting import candidate_suites, refusal_suites, write_docs
+from reanon_dagster.assets.metadata import candidate_metadata
+from reanon_dagster.assets.series_assets import Naming, refusals_as_failures
 from reanon_dagster.releasing.gate import require_sound
-from reanon_dagster.releasing.preparing import checks_of
-from reanon_dagster.releasing.publish import candidate_for, latest_verdicts, remember_refusal
-from reanon_dagster.releasing.staging import stage
-from reanon_dagster.sources.locating import shown_path
+from reanon_dagster.releasing.judgement import checks_of
+from reanon_dagster.releasing.release import candidate_for, latest_verdicts, remember_refusal
+from reanon_dagster.releasing.release_suites import candidate_suites, refusal_suites, write_docs
+from reanon_dagster.releasing.staged_candidate import stage
+from reanon_dagster.sources.snapshot_location import shown_path
 
 DESCRIPTION = """
 The next release, computed from its snapshot and from what the series remembers of all releases before: **private**.

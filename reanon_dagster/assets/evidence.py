@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from reanon_dagster.assets.naming import Naming, refusals_as_failures
-from reanon_dagster.assets.plotting import history_plot
+from reanon_dagster.assets.plots import history_plot
+from reanon_dagster.assets.series_assets import Naming, refusals_as_failures
 from reanon_dagster.releasing.evidence import evidence_of
 
 DESCRIPTION = """

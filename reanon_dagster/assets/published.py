@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from reanon_dagster.assets.describing import published_metadata
-from reanon_dagster.assets.naming import Naming, refusals_as_failures
-from reanon_dagster.assets.periods import freshness_policy
-from reanon_dagster.releasing.staging import publish_staged
+from reanon_dagster.assets.freshness import freshness_policy
+from reanon_dagster.assets.metadata import published_metadata
+from reanon_dagster.assets.series_assets import Naming, refusals_as_failures
+from reanon_dagster.releasing.staged_candidate import publish_staged
 
 DESCRIPTION = """
 What everybody may download: the released table, how many counterfeits each group holds, and a manifest with the digest

@@ -6,12 +6,12 @@ import dagster as dg
 
 from reanon_core.model.errors import InvalidSnapshot
 from reanon_dagster.asset_checks.verdicts import spec
-from reanon_dagster.assets.naming import Naming, refusals_as_failures
-from reanon_dagster.releasing.arriving import read_open
-from reanon_dagster.releasing.documenting import refusal_suites, write_docs
+from reanon_dagster.assets.series_assets import Naming, refusals_as_failures
 from reanon_dagster.releasing.drift import drift_of
-from reanon_dagster.series.declared import Series
-from reanon_dagster.sources.reading import Read
+from reanon_dagster.releasing.release_suites import refusal_suites, write_docs
+from reanon_dagster.releasing.snapshot_intake import read_open
+from reanon_dagster.series.series import Series
+from reanon_dagster.sources.snapshot_reader import Read
 
 DESCRIPTION = """
 The table of people at one time, as the source has it: **private**. This step reads it and checks that it can be used:

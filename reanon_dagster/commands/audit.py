@@ -13,13 +13,13 @@ from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Attack, Memory
-from reanon_dagster.commands.knowing import declared_knowledge
-from reanon_dagster.commands.speaking import progress, say, table, warn
-from reanon_dagster.releasing.preparing import Progress, checks_of
-from reanon_dagster.releasing.publish import look
-from reanon_dagster.releasing.worth import worth
-from reanon_dagster.series.loading import load_series
-from reanon_dagster.storage import reading
+from reanon_dagster.commands.adversary_options import declared_knowledge
+from reanon_dagster.commands.output import progress, say, table, warn
+from reanon_dagster.releasing.finding_truth import worth
+from reanon_dagster.releasing.judgement import Progress, checks_of
+from reanon_dagster.releasing.release import look
+from reanon_dagster.series.series_file import load_series
+from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened
 
 
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     with progress(f"{series.name}: reading the ledger", quiet=options.quiet) as step:
         with opened(series.private_folder, read_only=True) as connection:
-            ledger = reading.ledger(connection, series.schema)
+            ledger = store_reader.ledger(connection, series.schema)
         knowledge = declared_knowledge(series, ledger, options)
         judged = []
         for check in checks_of(series):

@@ -8,12 +8,12 @@ from pathlib import Path
 from reanon_core.model.errors import InvalidParameter, InvalidSnapshot, Problem, counted, require
 from reanon_core.model.finding import Findings
 from reanon_core.protocols import Attack
+from reanon_dagster.commands.adversary_options import given_compromised
 from reanon_dagster.commands.audit import attacked, tell, write_json
-from reanon_dagster.commands.knowing import given_compromised
-from reanon_dagster.commands.speaking import progress, say, warn
+from reanon_dagster.commands.output import progress, say, warn
 from reanon_dagster.series.columns import kept
-from reanon_dagster.series.loading import load_schema
-from reanon_dagster.sources.foreign import read_foreign, read_people
+from reanon_dagster.series.series_file import load_schema
+from reanon_dagster.sources.external_releases import read_foreign, read_people
 
 
 def run(options: argparse.Namespace, attacks: Sequence[Attack]) -> int:

@@ -4,12 +4,12 @@ import argparse
 from datetime import date
 
 from reanon_core.model.errors import OutOfOrder
+from reanon_dagster.commands.output import attend, caution, progress, say, warn
 from reanon_dagster.commands.publish import SEED_WARNING, idle, told
-from reanon_dagster.commands.speaking import attend, caution, progress, say, warn
-from reanon_dagster.releasing.ordering import expected
-from reanon_dagster.releasing.publish import look, publish_ready
-from reanon_dagster.series.loading import load_series
-from reanon_dagster.sources.locating import missing
+from reanon_dagster.releasing.release import look, publish_ready
+from reanon_dagster.releasing.release_order import expected
+from reanon_dagster.series.series_file import load_series
+from reanon_dagster.sources.snapshot_location import missing
 
 
 def run(options: argparse.Namespace) -> int:

@@ -2,7 +2,7 @@
 
 import argparse
 
-from reanon_dagster.commands.speaking import say
+from reanon_dagster.commands.output import say
 from reanon_dagster.series.template import write_example
 
 

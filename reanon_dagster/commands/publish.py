@@ -6,13 +6,13 @@ from functools import partial
 
 from reanon_core.model.errors import counted
 from reanon_core.model.ledger import Entry
-from reanon_dagster.commands.documenting import documented_release
-from reanon_dagster.commands.speaking import attend, caution, progress, say, warn
-from reanon_dagster.releasing.ordering import expected, ready
-from reanon_dagster.releasing.publish import Outcome, publish_release, sound
-from reanon_dagster.series.declared import Series
-from reanon_dagster.series.loading import load_series
-from reanon_dagster.sources.locating import shown_path, source_path
+from reanon_dagster.commands.documented_release import documented_release
+from reanon_dagster.commands.output import attend, caution, progress, say, warn
+from reanon_dagster.releasing.release import Outcome, publish_release, sound
+from reanon_dagster.releasing.release_order import expected, ready
+from reanon_dagster.series.series import Series
+from reanon_dagster.series.series_file import load_series
+from reanon_dagster.sources.snapshot_location import shown_path, source_path
 
 SEED_WARNING = "--seed is for tests: whoever knows the seed can replay shuffles and counterfeits"
 

@@ -4,11 +4,11 @@ import argparse
 from datetime import date
 
 from reanon_core.model.errors import ReanonError
-from reanon_dagster.commands.speaking import say, table, warn
-from reanon_dagster.releasing.ordering import statuses
-from reanon_dagster.releasing.publish import look
+from reanon_dagster.commands.output import say, table, warn
+from reanon_dagster.releasing.release import look
+from reanon_dagster.releasing.release_order import statuses
 from reanon_dagster.series.discovery import find_series
-from reanon_dagster.series.loading import load_series
+from reanon_dagster.series.series_file import load_series
 
 
 def run(options: argparse.Namespace) -> int:

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reanon_core.model.errors import InvalidParameter, Problem, Refused, counted
-from reanon_dagster.commands.speaking import say
-from reanon_dagster.releasing.publish import look
-from reanon_dagster.series.loading import load_series
-from reanon_dagster.sources.locating import shown_path, snapshot_exists, source_path
-from reanon_dagster.sources.reading import read_ids
-from reanon_dagster.storage import reading
+from reanon_dagster.commands.output import say
+from reanon_dagster.releasing.release import look
+from reanon_dagster.series.series_file import load_series
+from reanon_dagster.sources.snapshot_location import shown_path, snapshot_exists, source_path
+from reanon_dagster.sources.snapshot_reader import read_ids
+from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened
-from reanon_dagster.storage.secrets import pseudonym_key
+from reanon_dagster.storage.pseudonym_key import pseudonym_key
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from reanon_core.model.arrays import Int64
-    from reanon_dagster.series.declared import Series
+    from reanon_dagster.series.series import Series
 
 
 def run(options: argparse.Namespace) -> int:
@@ -43,11 +43,11 @@ def run(options: argparse.Namespace) -> int:
     key = pseudonym_key(series.private_folder, view.frozen.get("key"))
     ids, persons = read_ids(series, options.release, key)
     with opened(series.private_folder, read_only=True) as connection:
-        trace = reading.trace(connection, record.position)
-        remembered = reading.remembered(connection, record.position)
-        worlds = reading.witness(connection, record.position) if options.worlds else None
+        trace = store_reader.trace(connection, record.position)
+        remembered = store_reader.remembered(connection, record.position)
+        worlds = store_reader.witness(connection, record.position) if options.worlds else None
     if options.worlds and worlds is None:
-        raise InvalidParameter(Problem("--worlds", f"be left out: {series.publisher.name} has no worlds"))
+        raise InvalidParameter(Problem("--worlds", f"be left out: {series.technique.name} has no worlds"))
     if not np.isin(trace.persons, np.concatenate([persons, remembered])).all():
         raise Refused(f"the snapshot of {options.release} is not the one it was published from; bring that one back")
     earlier = [one.release for one in view.records[: record.position]]

@@ -3,14 +3,14 @@
 import argparse
 
 from reanon_core.model.errors import counted
-from reanon_dagster.commands.speaking import attend, caution, say
-from reanon_dagster.releasing.ordering import expected
-from reanon_dagster.releasing.preparing import prepare
-from reanon_dagster.releasing.publish import sound
-from reanon_dagster.series.loading import load_series
-from reanon_dagster.sources.locating import shown_path, snapshot_exists, source_path
-from reanon_dagster.sources.reading import read_snapshot
-from reanon_dagster.storage.secrets import check_value, pseudonym_key
+from reanon_dagster.commands.output import attend, caution, say
+from reanon_dagster.releasing.judgement import prepare
+from reanon_dagster.releasing.release import sound
+from reanon_dagster.releasing.release_order import expected
+from reanon_dagster.series.series_file import load_series
+from reanon_dagster.sources.snapshot_location import shown_path, snapshot_exists, source_path
+from reanon_dagster.sources.snapshot_reader import read_snapshot
+from reanon_dagster.storage.pseudonym_key import check_value, pseudonym_key
 
 
 def run(options: argparse.Namespace) -> int:
@@ -27,9 +27,9 @@ def run(options: argparse.Namespace) -> int:
         read = read_snapshot(series, release, key, view.standing.values, view.standing.other_values)
         made = prepare(series, release, read, view.standing, key_check=check_value(key))  # would it be refused?
         people = counted(read.rows, "person", "people")
-        asked = f", {read.asked:,} of them asked for" if read.asked < read.rows else ""
+        selected = f", {read.selected:,} of them selected" if read.selected < read.rows else ""
         attend(name, made)
-        say(f"{name}: sound, with {people} in the snapshot of {release}{asked}", quiet=options.quiet)
+        say(f"{name}: sound, with {people} in the snapshot of {release}{selected}", quiet=options.quiet)
     else:
         snapshot = shown_path(series, source_path(series, release))
         say(f"{name}: the series file is sound; no snapshot of {release} yet ({snapshot})", quiet=options.quiet)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reanon_dagster.expectations.custom import load_great_expectations, rows_expectation, rule_expectation
-from reanon_dagster.expectations.judging import NOT_JUDGED, Answer, parameters_of, results_frame, rows_frame
+from reanon_dagster.expectations.custom_expectations import load_great_expectations, rows_expectation, rule_expectation
+from reanon_dagster.expectations.frame_rules import NOT_JUDGED, Answer, parameters_of, results_frame, rows_frame
 from reanon_dagster.expectations.suites import Result, Rows, Suite
 
 if TYPE_CHECKING:
@@ -102,8 +102,8 @@ def _validated(context: "AbstractDataContext", batch: _Batch) -> tuple[Suite, li
     asset = context.data_sources.add_or_update_pandas("reanon").add_dataframe_asset(batch.name)
     data = asset.add_batch_definition_whole_dataframe(batch.release)
     expected = context.suites.add_or_update(gx.ExpectationSuite(name=batch.name, expectations=batch.expectations))
-    asked = context.validation_definitions.add(gx.ValidationDefinition(name=batch.name, data=data, suite=expected))
-    checkpoint = context.checkpoints.add(gx.Checkpoint(name=batch.name, validation_definitions=[asked]))
+    selected = context.validation_definitions.add(gx.ValidationDefinition(name=batch.name, data=data, suite=expected))
+    checkpoint = context.checkpoints.add(gx.Checkpoint(name=batch.name, validation_definitions=[selected]))
     run = checkpoint.run({"dataframe": batch.frame}, run_id=RunIdentifier(run_name=batch.release))
     (key, found), *_ = run.run_results.items()
     results = tuple(_result(one) for one in found.results)
@@ -111,16 +111,16 @@ def _validated(context: "AbstractDataContext", batch: _Batch) -> tuple[Suite, li
 
 
 def _result(found: Any) -> Result:
-    asked = found.expectation_config.kwargs
+    selected = found.expectation_config.kwargs
     answer: Answer = found.result.get("observed_value", NOT_JUDGED)
     return Result(
-        name=asked["name"],
+        name=selected["name"],
         success=bool(found.success),
-        sentence=asked["sentence"],
+        sentence=selected["sentence"],
         observed=answer["observed"],
         violations=answer["violations"],
         limit=answer["limit"],
-        column=asked.get("column"),
+        column=selected.get("column"),
         required=found.expectation_config.severity == "critical",
     )
 

@@ -70,6 +70,6 @@ def arrays(entry: Entry) -> dict[str, Packable]:
         "fake_count": entry.auxiliary.count,
         "traced": entry.trace.persons,
         "rows": entry.trace.rows,
-        "asked": snapshot.wanted,
+        "asked": snapshot.selection,
         "origin": np.zeros(snapshot.size, np.int8) if snapshot.origin is None else snapshot.origin,
     }

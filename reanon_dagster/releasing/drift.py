@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from reanon_core.model.errors import Refused
 
 if TYPE_CHECKING:
-    from reanon_dagster.series.declared import Series
+    from reanon_dagster.series.series import Series
 
 LARGE = 0.5
 """The share from which on a change is worth a warning."""

@@ -8,14 +8,14 @@ import numpy as np
 from reanon_core.catalog import METRICS, build_attack
 from reanon_core.model.errors import OutOfOrder
 from reanon_core.model.ledger import Ledger
-from reanon_dagster.releasing.adversary import with_background
-from reanon_dagster.releasing.preparing import Progress, silent
-from reanon_dagster.releasing.worth import worth
-from reanon_dagster.storage import reading
+from reanon_dagster.releasing.adversary_knowledge import with_background
+from reanon_dagster.releasing.finding_truth import worth
+from reanon_dagster.releasing.judgement import Progress, silent
+from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened
 
 if TYPE_CHECKING:
-    from reanon_dagster.series.declared import Series
+    from reanon_dagster.series.series import Series
 
 ATTACKS_AT_SCALE = ("intersection",)
 """The attacks that run on any size; the others are for `reanon audit`."""
@@ -47,19 +47,19 @@ def evidence_of(series: "Series", release: str, *, progress: Progress = silent) 
     Raises: OutOfOrder if it is not published.
     """
     with opened(series.private_folder, read_only=True) as connection:
-        records = reading.releases(connection) if reading.exists(connection) else []
+        records = store_reader.releases(connection) if store_reader.exists(connection) else []
         place = next((record.position for record in records if record.release == release), None)
         if place is None:
             raise OutOfOrder(f"release {release} is not published: there is nothing to attack yet")
-        schema = reading.known_schema(connection, series.schema)
+        schema = store_reader.known_schema(connection, series.schema)
         upto = records[: place + 1]
-        ledger = Ledger(tuple(reading.entry(connection, record.position, schema) for record in upto))
+        ledger = Ledger(tuple(store_reader.entry(connection, record.position, schema) for record in upto))
     numbers: dict[str, float] = {}
     for name in ATTACKS_AT_SCALE:
         progress(f"attacking: {name}")
         found = build_attack(name).run(ledger.history(), ledger.knowledge())
         numbers |= {f"exposed by {name}": found.exposed, f"attacked by {name}": found.of}
-    if hasattr(series.publisher, "informed"):  # a technique that defends against background knowledge
+    if hasattr(series.technique, "informed"):  # a technique that defends against background knowledge
         numbers |= _background(series, ledger, progress)
     rng = np.random.default_rng()
     for name in METRICS_SHOWN:

@@ -10,15 +10,15 @@ from reanon_core import __version__
 from reanon_core.model.errors import Refused
 from reanon_core.model.history import Published
 from reanon_dagster.releasing.candidate import Candidate, digest
-from reanon_dagster.storage import export, reading, writing
+from reanon_dagster.storage import published_folder, store_reader, store_writer
 from reanon_dagster.storage.connection import opened
+from reanon_dagster.storage.pseudonym_key import private_folder
 from reanon_dagster.storage.records import Commit, Recorded
-from reanon_dagster.storage.secrets import private_folder
 
 if TYPE_CHECKING:
     import duckdb
 
-    from reanon_dagster.series.declared import Series
+    from reanon_dagster.series.series import Series
 
 STAGING = "staging"
 
@@ -71,8 +71,8 @@ def accept(series: "Series", candidate: Candidate) -> Recorded:
             manifest=manifest,
             frozen={"fingerprint": json.dumps(series.fingerprint(), sort_keys=True), "key": candidate.key_check},
         )
-        writing.commit(connection, change)
-        export.bring_out(staged, series.published_folder / candidate.release)
+        store_writer.commit(connection, change)
+        published_folder.bring_out(staged, series.published_folder / candidate.release)
     return record
 
 
@@ -82,12 +82,12 @@ def recover(series: "Series") -> None:
     if not staging.is_dir() or not any(staging.iterdir()):
         return
     with opened(series.private_folder, read_only=False) as connection:
-        known = reading.releases(connection) if reading.exists(connection) else []
+        known = store_reader.releases(connection) if store_reader.exists(connection) else []
         committed = {record.release: record for record in known}
         for staged in sorted(staging.iterdir()):
             record = committed.get(staged.name)
             if record is not None and _digest_of(staged) == record.manifest_digest:
-                export.bring_out(staged, series.published_folder / staged.name)
+                published_folder.bring_out(staged, series.published_folder / staged.name)
             else:
                 shutil.rmtree(staged)
 
@@ -96,11 +96,11 @@ def _staged_files(series: "Series", candidate: Candidate, staged: Path, previous
     """Write the release's files into the private folder, and give the manifest's text."""
     entry = candidate.entry
     published = Published(entry.release, entry.auxiliary)
-    files = export.write_files(staged, published, entry.snapshot.schema, series.config.publish.formats)
+    files = published_folder.write_files(staged, published, entry.snapshot.schema, series.config.publish.formats)
     manifest = {
         "series": series.name,
         "release": candidate.release,
-        "technique": {"name": series.publisher.name, **series.parameters},
+        "technique": {"name": series.technique.name, **series.parameters},
         **({} if entry.release.columns is None else {"columns": list(entry.release.columns)}),
         "rows": entry.release.size,
         "groups": entry.release.boxes.count if entry.release.grouped else None,
@@ -120,14 +120,14 @@ def _staged_files(series: "Series", candidate: Candidate, staged: Path, previous
         "previous_manifest": previous,
         "reanon": __version__,
     }
-    return export.write_manifest(staged, manifest)
+    return published_folder.write_manifest(staged, manifest)
 
 
 def _previous_digest(connection: "duckdb.DuckDBPyConnection") -> str | None:
-    records = reading.releases(connection) if reading.exists(connection) else []
+    records = store_reader.releases(connection) if store_reader.exists(connection) else []
     return records[-1].manifest_digest if records else None
 
 
 def _digest_of(staged: Path) -> str | None:
-    path = staged / export.MANIFEST
+    path = staged / published_folder.MANIFEST
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else None

@@ -11,10 +11,10 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator
 
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.schema import Kind, Missing
-from reanon_dagster.series.adversary import Adversary
+from reanon_dagster.series.adversary_config import Adversary
 from reanon_dagster.series.calendar import Calendar, CronCalendar, NamedCalendar, RegularCalendar
-from reanon_dagster.series.knowledge import KnowledgeConfig
-from reanon_dagster.series.scalars import Parameters, Part, Text, Texts, Told, as_list, keyed_by
+from reanon_dagster.series.field_types import Parameters, Part, Text, Texts, Told, as_list, keyed_by
+from reanon_dagster.series.knowledge_config import KnowledgeConfig
 
 PLACEHOLDER = "{release}"
 _FILE_TYPES = (".csv", ".parquet")
@@ -197,7 +197,7 @@ class SensitiveColumn(Part):
     )
 
 
-class Technique(Parameters):
+class TechniqueConfig(Parameters):
     """How the table is made safe."""
 
     name: Text = Field(description="One of the techniques below.")
@@ -268,7 +268,7 @@ class SeriesConfig(Part):
         description="The column to protect: its name, or its name and values."
     )
     other: Texts = Field(default=(), description="Further columns, published as they are where the technique allows.")
-    technique: Annotated[Technique, keyed_by("name")] = Field(description="How the table is made safe.")
+    technique: Annotated[TechniqueConfig, keyed_by("name")] = Field(description="How the table is made safe.")
     compare: dict[str, dict[str, Any]] = Field(
         default={}, description="Parameters of other techniques for `reanon compare`."
     )

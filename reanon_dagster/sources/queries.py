@@ -9,8 +9,8 @@ import numpy as np
 
 from reanon_core.model.errors import InvalidSnapshot, Problem
 from reanon_dagster.series.config import PLACEHOLDER, DuckdbSource
-from reanon_dagster.series.declared import Series
-from reanon_dagster.sources.locating import missing, shown_path, source_path
+from reanon_dagster.series.series import Series
+from reanon_dagster.sources.snapshot_location import missing, shown_path, source_path
 
 if TYPE_CHECKING:
     import duckdb

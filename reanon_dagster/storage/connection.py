@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import Refused
-from reanon_dagster.storage.secrets import private_folder
+from reanon_dagster.storage.pseudonym_key import private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

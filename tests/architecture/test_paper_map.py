@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-MAPS = sorted((ROOT / "reanon_core" / "algorithms").glob("*/PAPER.md"))
+MAPS = sorted((ROOT / "reanon_core" / "techniques").glob("*/PAPER.md"))
 KINDS = "Definitions?|Lemmas?|Figures?|Sections?|Algorithms?|Theorems?|Examples?|Tables?"
 TAG = re.compile(rf"Paper: \[([A-Z]+\d*)\] ((?:{KINDS}) [\d.]+)")
 ROW = re.compile(r"^\| ([^|]+) \| ([^|]+) \| `([\w.]+)` \| `([\w/.:]+)` \|$", re.MULTILINE)

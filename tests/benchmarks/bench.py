@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "benchmarks")]
+sys.path[:0] = [str(ROOT / "tests")]
 
 import bpg  # noqa: E402
 import cor_split  # noqa: E402

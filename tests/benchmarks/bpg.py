@@ -20,14 +20,14 @@ import numpy as np
 import pandas as pd
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "benchmarks")]
+sys.path[:0] = [str(ROOT / "tests")]
 
-from census import QUASI_IDENTIFIERS, snapshots  # noqa: E402
+from populations.census import QUASI_IDENTIFIERS, snapshots  # noqa: E402
 
-from reanon_core.algorithms.bpg import publisher as bpg  # noqa: E402
 from reanon_core.model.snapshot import Snapshot  # noqa: E402
 from reanon_core.publishing import publish  # noqa: E402
 from reanon_core.recoding.mondrian import Principle, mondrian_classes  # noqa: E402
+from reanon_core.techniques.bpg import technique as bpg  # noqa: E402
 
 STEP = ("settle", "published_only", "remembered")
 ROWS, UPDATE, RELEASES, K = 200_000, 40_000, 11, 10
@@ -76,13 +76,13 @@ def mondrian_seconds(snapshot: Snapshot) -> float:
 
 def in_memory(**options: Any) -> tuple[float, float]:
     """The step's share of publish(), and a release over one Mondrian run: medians over releases 2 to 11."""
-    publisher, rng = bpg.Bpg(k=K, ell=K, **options), np.random.default_rng(1)
-    state, shares, ratios = publisher.initial_state(), [], []
+    technique, rng = bpg.Bpg(k=K, ell=K, **options), np.random.default_rng(1)
+    state, shares, ratios = technique.initial_state(), [], []
     for number, snapshot in enumerate(tables(RELEASES)):
         one_run = mondrian_seconds(snapshot)
         with step_timed() as step:
             begun = time.process_time()
-            state = publish(publisher, snapshot, state, rng).state
+            state = publish(technique, snapshot, state, rng).state
             total = time.process_time() - begun
         if number:
             shares.append(sum(step) / total)
@@ -92,8 +92,8 @@ def in_memory(**options: Any) -> tuple[float, float]:
 
 def end_to_end() -> float:
     """The step's share of a whole release as `reanon publish` makes it: read, publish, judge, store, bring out."""
-    from reanon_dagster.releasing.publish import publish_release
-    from reanon_dagster.series.loading import load_series
+    from reanon_dagster.releasing.release import publish_release
+    from reanon_dagster.series.series_file import load_series
 
     with tempfile.TemporaryDirectory(prefix="reanon-bpg-") as name:
         folder = Path(name)

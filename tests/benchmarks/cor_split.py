@@ -9,19 +9,19 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "benchmarks")]
+sys.path[:0] = [str(ROOT / "tests")]
 
-from census import snapshots  # noqa: E402
+from populations.census import snapshots  # noqa: E402
 
-from reanon_core.algorithms.cor_split.publisher import CorSplit  # noqa: E402
-from reanon_core.algorithms.m_invariance.publisher import MInvariance  # noqa: E402
 from reanon_core.attacks.compromised import CompromisedAttack  # noqa: E402
 from reanon_core.attacks.propagation import PropagationAttack  # noqa: E402
 from reanon_core.metrics.query_error import CountingQueryError  # noqa: E402
 from reanon_core.model.ledger import Entry, Ledger  # noqa: E402
 from reanon_core.model.snapshot import Snapshot  # noqa: E402
-from reanon_core.protocols import Publisher  # noqa: E402
+from reanon_core.protocols import Technique  # noqa: E402
 from reanon_core.publishing import publish  # noqa: E402
+from reanon_core.techniques.cor_split.technique import CorSplit  # noqa: E402
+from reanon_core.techniques.m_invariance.technique import MInvariance  # noqa: E402
 
 ROWS, RELEASES, COMPROMISED = 200_000, 21, 0.04
 REPEATS = 3
@@ -60,19 +60,19 @@ def lines() -> Iterator[tuple[str, float, float]]:
         yield f"attack {name}, 200k rows and {RELEASES} releases, 4% compromised, seconds of CPU", seconds, 60
 
 
-def last_release(publisher: Publisher, series: list[Snapshot]) -> tuple[Ledger, Last]:
+def last_release(technique: Technique, series: list[Snapshot]) -> tuple[Ledger, Last]:
     """Publish the whole series; the last release several times, of which the quickest counts."""
-    publish(publisher, series[0], publisher.initial_state(), np.random.default_rng(0))  # compiled, and in cache
-    state, rng, entries = publisher.initial_state(), np.random.default_rng(1), []
+    publish(technique, series[0], technique.initial_state(), np.random.default_rng(0))  # compiled, and in cache
+    state, rng, entries = technique.initial_state(), np.random.default_rng(1), []
     for snapshot in series[:-1]:
-        publication = publish(publisher, snapshot, state, rng)
+        publication = publish(technique, snapshot, state, rng)
         entries.append(Entry(snapshot, publication.release, publication.auxiliary, publication.trace))
         state = publication.state
     seconds = []
     for _ in range(REPEATS):
         again = np.random.default_rng(2)
         began = time.process_time()
-        publication = publish(publisher, series[-1], state, again)
+        publication = publish(technique, series[-1], state, again)
         seconds.append(time.process_time() - began)
     entry = Entry(series[-1], publication.release, publication.auxiliary, publication.trace)
     entries.append(entry)

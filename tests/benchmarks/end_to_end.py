@@ -8,9 +8,9 @@ from pathlib import Path
 import duckdb  # noqa: F401
 import pandas as pd
 
-from reanon_core.warm import FIRST, warm_technique
-from reanon_dagster.releasing.publish import publish_release
-from reanon_dagster.series.loading import load_series
+from reanon_core.precompile import FIRST, warm_technique
+from reanon_dagster.releasing.release import publish_release
+from reanon_dagster.series.series_file import load_series
 
 warm_technique(FIRST)
 ours, theirs = [], []

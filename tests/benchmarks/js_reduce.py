@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "benchmarks")]
+sys.path[:0] = [str(ROOT / "tests")]
 
-import exams  # noqa: E402
+from populations import exams  # noqa: E402
 
-from reanon_core.algorithms.js_reduce.generalize import hilbert_order  # noqa: E402
-from reanon_core.algorithms.js_reduce.publisher import JsReduce  # noqa: E402
 from reanon_core.model.background import Background  # noqa: E402
 from reanon_core.model.snapshot import Snapshot  # noqa: E402
 from reanon_core.publishing import publish  # noqa: E402
+from reanon_core.techniques.js_reduce.generalization import hilbert_order  # noqa: E402
+from reanon_core.techniques.js_reduce.technique import JsReduce  # noqa: E402
 
 VIEWS, ROWS = 24, 5000
 EXTENT = np.array([[45, 0, 60], [74, 1, 89]])
@@ -28,13 +28,13 @@ def one_step() -> Background:
 
 def seconds_a_view(background: Background, snapshots: list[Snapshot], *, warm_up: bool = True) -> list[float]:
     """The CPU of planning, emitting and advancing each view, after a run that warms everything."""
-    publisher = JsReduce(k=10, t=0.4, j=0.5).informed(background)
+    technique = JsReduce(k=10, t=0.4, j=0.5).informed(background)
     seconds: list[float] = []
     for _ in range(2 if warm_up else 1):
-        state, rng, seconds = publisher.initial_state(), np.random.default_rng(0), []
+        state, rng, seconds = technique.initial_state(), np.random.default_rng(0), []
         for snapshot in snapshots:
             began = time.process_time()
-            state = publish(publisher, snapshot, state, rng).state
+            state = publish(technique, snapshot, state, rng).state
             seconds.append(time.process_time() - began)
     return seconds
 

@@ -15,10 +15,10 @@ import numpy as np
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "data" / "census")]
 
-from reanon_core.algorithms.m_invariance.publisher import MInvariance  # noqa: E402
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive  # noqa: E402
 from reanon_core.model.snapshot import Snapshot  # noqa: E402
 from reanon_core.publishing import publish  # noqa: E402
+from reanon_core.techniques.m_invariance.technique import MInvariance  # noqa: E402
 
 DOMAINS = {"age": 79, "gender": 2, "education": 17, "birthplace": 57}
 VALUES = 50
@@ -85,12 +85,12 @@ def snapshot(table: np.ndarray, rows: np.ndarray) -> Snapshot:
 
 def publish_seconds(rows: list[Snapshot]) -> list[float]:
     """CPU seconds of each release of a series, from coded snapshot to release arrays, after warm-up."""
-    publisher = MInvariance(m=10)
-    publish(publisher, rows[0], publisher.initial_state(), np.random.default_rng(0))
-    state, rng, seconds = publisher.initial_state(), np.random.default_rng(1), []
+    technique = MInvariance(m=10)
+    publish(technique, rows[0], technique.initial_state(), np.random.default_rng(0))
+    state, rng, seconds = technique.initial_state(), np.random.default_rng(1), []
     for one in rows:
         began = time.process_time()
-        publication = publish(publisher, one, state, rng)
+        publication = publish(technique, one, state, rng)
         seconds.append(time.process_time() - began)
         state = publication.state
     return seconds
@@ -104,8 +104,8 @@ def growth_and_memory(data: Data) -> tuple[float, float]:
     large = snapshot(many, np.arange(len(many)))
     time_small = min(publish_seconds([one])[0] for one in small for _ in range(3))
     time_large = min(publish_seconds([large])[0] for _ in range(4))
-    publisher = MInvariance(m=10)
-    peak = peak_bytes(lambda: publish(publisher, large, publisher.initial_state(), np.random.default_rng(0)))
+    technique = MInvariance(m=10)
+    peak = peak_bytes(lambda: publish(technique, large, technique.initial_state(), np.random.default_rng(0)))
     return time_large / time_small, peak / large.size
 
 

@@ -3,32 +3,32 @@
 import time
 
 import numpy as np
-import panel_data
+from populations import panel
 from scipy.optimize import linear_sum_assignment
 
-from reanon_core.algorithms.possible_worlds import generalizing
-from reanon_core.algorithms.possible_worlds.publisher import Sequential
 from reanon_core.kernels import matching
 from reanon_core.metrics.generalization import LossMetric
 from reanon_core.publishing import publish
+from reanon_core.techniques.sequential import generalization
+from reanon_core.techniques.sequential.technique import Sequential
 
 PEOPLE = 100_000
 
 
 def warmed() -> None:
     """Compile and load everything once."""
-    snapshot = panel_data.snapshot(2000, panel_data.columns_of((1, 2)), seed=3)
+    snapshot = panel.snapshot(2000, panel.columns_of((1, 2)), seed=3)
     publish(Sequential(ell=5), snapshot, Sequential(ell=5).initial_state(), np.random.default_rng(0))
 
 
 def ten_releases(people: int = PEOPLE, ell: int = 5, approach: str = "sequential") -> tuple[float, list[float]]:
     """Seconds of CPU of preprocessing and the ten releases of Section 6.2, and the loss of each."""
-    publisher, rng = Sequential(ell=ell, approach=approach), np.random.default_rng(0)
-    state, seconds, losses = publisher.initial_state(), 0.0, []
-    for numbers in panel_data.RELEASES:
-        snapshot = panel_data.snapshot(people, panel_data.columns_of(numbers))
+    technique, rng = Sequential(ell=ell, approach=approach), np.random.default_rng(0)
+    state, seconds, losses = technique.initial_state(), 0.0, []
+    for numbers in panel.RELEASES:
+        snapshot = panel.snapshot(people, panel.columns_of(numbers))
         began = time.process_time()
-        publication = publish(publisher, snapshot, state, rng)
+        publication = publish(technique, snapshot, state, rng)
         seconds += time.process_time() - began
         state = publication.state
         losses.append(LossMetric().measure(publication.entry(snapshot), rng))
@@ -42,21 +42,21 @@ def against_scipy(people: int = PEOPLE, ell: int = 5) -> float:
     given the finished table of costs. Both must find the same least cost.
     """
     caught: list[tuple[object, ...]] = []
-    kept = generalizing.matched_people
+    kept = generalization.matched_people
 
     def catch(*given: object) -> np.ndarray:
         caught.append(tuple(one.copy() if isinstance(one, np.ndarray) else one for one in given) if not caught else ())
         return kept(*given)  # type: ignore[arg-type]
 
-    generalizing.matched_people = catch  # type: ignore[assignment]
+    generalization.matched_people = catch  # type: ignore[assignment]
     try:
-        publisher, snapshot = (
+        technique, snapshot = (
             Sequential(ell=ell),
-            panel_data.snapshot(people, panel_data.columns_of(panel_data.RELEASES[4])),
+            panel.snapshot(people, panel.columns_of(panel.RELEASES[4])),
         )
-        publish(publisher, snapshot, publisher.initial_state(), np.random.default_rng(0))
+        publish(technique, snapshot, technique.initial_state(), np.random.default_rng(0))
     finally:
-        generalizing.matched_people = kept
+        generalization.matched_people = kept
     row_order, row_key, people_order, people_key, start, *rest = caught[0]
     largest = int(np.argmax(np.diff(start)))  # type: ignore[arg-type]
     span = slice(start[largest], start[largest + 1])  # type: ignore[index]

@@ -10,11 +10,11 @@ from reanon_core.catalog import (
     ATTACKS,
     CHECKS,
     METRICS,
-    PUBLISHERS,
+    TECHNIQUES,
     WEAKEST,
     build_attack,
     build_check,
-    build_publisher,
+    build_technique,
 )
 from reanon_core.model.ledger import Ledger
 from reanon_core.model.packing import pack, unpack
@@ -40,15 +40,15 @@ def snapshots(people: int, releases: int, *, stay: float = 0.8) -> list[Snapshot
 
 
 def ledger(*, memory: bool, people: int = PEOPLE * 5, releases: int = 4) -> Ledger:
-    publisher = build_publisher("m-invariance", {"m": 2})
-    return replay(publisher, snapshots(people, releases), np.random.default_rng(0), memory=memory)
+    technique = build_technique("m-invariance", {"m": 2})
+    return replay(technique, snapshots(people, releases), np.random.default_rng(0), memory=memory)
 
 
 def promised(check: str) -> Ledger:
     """A release of a technique that keeps what the check asks for."""
     if check == "possible-worlds":
-        publisher = build_publisher("sequential", {"ell": 2})
-        return replay(publisher, snapshots(PEOPLE * 5, 1), np.random.default_rng(0))
+        technique = build_technique("sequential", {"ell": 2})
+        return replay(technique, snapshots(PEOPLE * 5, 1), np.random.default_rng(0))
     return ledger(memory=True)
 
 
@@ -56,16 +56,16 @@ def battlefield(attack: str) -> tuple[Ledger, Ledger]:
     """Where an attack is strong: a naive series, and the same people under a defence."""
     if attack in {"difference", "subsets"}:
         # They subtract groups whose people are certain, as Mondrian's are; where boxes overlap, difference is blind.
-        defence = "bpg" if "bpg" in PUBLISHERS else "m-invariance"
-        publishers = (build_publisher(name, WEAKEST[name]) for name in ("mondrian", defence))
-        naive, defended = (replay(one, snapshots(PEOPLE * 5, 4), np.random.default_rng(0)) for one in publishers)
+        defence = "bpg" if "bpg" in TECHNIQUES else "m-invariance"
+        techniques = (build_technique(name, WEAKEST[name]) for name in ("mondrian", defence))
+        naive, defended = (replay(one, snapshots(PEOPLE * 5, 4), np.random.default_rng(0)) for one in techniques)
         return naive, defended
     if attack == "background":
         return drifting("mondrian", {"k": 2, "ell": 2}), drifting("js-reduce", {"k": 10, "t": 0.3, "j": 0.3})
     if attack == "worlds":  # every world is looked at, so people are few, and nobody is invented
         one_bucket = {"ell": 2, "buckets": "qi-only", "bucket_size": 8}
-        publisher, few = build_publisher("sequential", one_bucket), snapshots(8, 1) * 4
-        return tuple(replay(publisher, few, np.random.default_rng(1), memory=memory) for memory in (False, True))
+        technique, few = build_technique("sequential", one_bucket), snapshots(8, 1) * 4
+        return tuple(replay(technique, few, np.random.default_rng(1), memory=memory) for memory in (False, True))
     tiny = {"people": 10, "releases": 2} if attack == "risk" else {}
     return ledger(memory=False, **tiny), ledger(memory=True, **tiny)
 
@@ -80,12 +80,12 @@ def drifting(technique: str, parameters: dict[str, object]) -> Ledger:
     for step in range(8):
         here = np.flatnonzero(rng.random(people) < 0.7)
         listed.append(Snapshot(schema(), here, qi[:, here], (start[here] + step // 4) % VALUES))
-    return replay(build_publisher(technique, parameters), listed, np.random.default_rng(0))
+    return replay(build_technique(technique, parameters), listed, np.random.default_rng(0))
 
 
 def empty() -> Ledger:
     none = Snapshot(schema(), np.empty(0, np.int64), np.empty((2, 0), np.int32), np.empty(0, np.int32))
-    return replay(build_publisher("m-invariance", {"m": 2}), [none], np.random.default_rng(0))
+    return replay(build_technique("m-invariance", {"m": 2}), [none], np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("name", CHECKS)

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from making.series import SERIES, lively, write_series
-from making.server import Server, running
+from builders.series import SERIES, lively, write_series
+from builders.server import Server, running
 
 MONTHS = tuple(f"2024-{month:02d}" for month in range(1, 9))
 

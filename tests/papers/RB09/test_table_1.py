@@ -11,9 +11,9 @@ from reanon_core.attacks.propagation import PropagationAttack
 from reanon_core.checks.hc_safety import HcSafety
 from reanon_core.checks.historical_safety import HistoricalSafety
 from reanon_core.checks.weak_m_invariance import WeakMInvariance
-from reanon_core.inference.puzzles import look_at_all, puzzle_of
-from reanon_core.inference.solving import UNBOUNDED, solve
-from reanon_core.inference.standings import standings
+from reanon_core.inference.elimination.problem import look_at_all, puzzle_of
+from reanon_core.inference.elimination.propagation import UNBOUNDED, solve
+from reanon_core.inference.view.known_groups import standings
 from reanon_core.protocols import Attack, Check
 
 ATTACKS = [

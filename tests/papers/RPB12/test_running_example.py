@@ -17,10 +17,10 @@ from papers.RPB12.example import (
 )
 from reanon_core.attacks.background import BackgroundAttack
 from reanon_core.checks.js_divergence import divergences
-from reanon_core.inference.beliefs import Beliefs
-from reanon_core.inference.posteriors import posteriors
-from reanon_core.inference.sequences import Counted, resolved, windows
-from reanon_core.kernels.closeness import distributions, jensen_shannon
+from reanon_core.inference.bayes.beliefs import Beliefs
+from reanon_core.inference.bayes.posteriors import posteriors
+from reanon_core.inference.bayes.transition_counts import Counted, resolved, windows
+from reanon_core.kernels.group_distances import distributions, jensen_shannon
 from reanon_core.kernels.hilbert import hilbert_indices
 from reanon_core.metrics.adversary_gain import adversary_gain
 

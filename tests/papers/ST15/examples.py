@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from reanon_core.algorithms.possible_worlds.measure import Measure
 from reanon_core.kernels.matching import BITS, TREE
 from reanon_core.model.history import History, Published
 from reanon_core.model.knowledge import Knowledge, Presence
 from reanon_core.model.release import ANYTHING, Auxiliary, Boxes, Release
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
+from reanon_core.techniques.sequential.loss_measure import Measure
 
 Interval = tuple[int, int]
 

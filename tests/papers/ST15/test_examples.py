@@ -8,13 +8,13 @@ import pytest
 from oracles.worlds import factorizations
 
 from papers.ST15.examples import IMAGES, POINTS, VALUES, all_subsets, history, known, release, spelled
-from reanon_core.algorithms.possible_worlds.generalizing import Rows, generalize, homogeneous, non_sequential
 from reanon_core.attacks.worlds import WorldsAttack
-from reanon_core.inference.worlds import PossibleWorlds, possible_worlds
+from reanon_core.inference.enumeration.worlds import PossibleWorlds, possible_worlds
 from reanon_core.kernels.rings import random_factors
 from reanon_core.model.arrays import Int32
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
+from reanon_core.techniques.sequential.generalization import Rows, generalize, homogeneous, non_sequential
 
 
 def found(past: History, knowledge: Knowledge) -> PossibleWorlds:

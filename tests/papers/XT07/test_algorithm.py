@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from papers.XT07.example import BRO, DYS, FLU, GAS, NAMES, PERSON, SECOND, snapshot, state_after_table_1b
-from reanon_core.algorithms.m_invariance.publisher import MInvariance
 from reanon_core.bucketing.assignment import assign
 from reanon_core.bucketing.balancing import balance
 from reanon_core.bucketing.division import NEW, divide
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.publishing import publish
+from reanon_core.techniques.m_invariance.technique import MInvariance
 
 BUC1, BUC2, BUC3, BUC4 = (GAS, FLU), (GAS, DYS), (DYS, BRO), (GAS, DYS, FLU)
 
@@ -83,8 +83,8 @@ def names(people: np.ndarray) -> tuple[str, ...]:
 def test_the_second_release_has_the_groups_of_table_3a(assignment: str) -> None:
     table = snapshot(SECOND)
     for seed in range(10):
-        publisher = MInvariance(m=2, assignment=assignment)
-        publication = publish(publisher, table, state_after_table_1b(), np.random.default_rng(seed))
+        technique = MInvariance(m=2, assignment=assignment)
+        publication = publish(technique, table, state_after_table_1b(), np.random.default_rng(seed))
         group = publication.release.group[publication.trace.rows]
         hosted = {names(publication.trace.persons[group == one]): one for one in np.unique(group)}
         assert set(hosted) == TABLE_3A

@@ -1,0 +1,64 @@
+"""From groups of layout entries to a plan over rows and counterfeits."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reanon_core.bucketing.division import Division
+from reanon_core.bucketing.layout import COUNTERFEIT, Layout
+from reanon_core.bucketing.signatures import Signatures
+from reanon_core.model.arrays import Int32, Int64
+from reanon_core.model.plan import WITHHELD, Counterfeits, Plan
+
+DEFERRED = "deferred: their value is too frequent among the new rows"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BucketedPlan(Plan):
+    """A plan that also knows each row's signature, for the state that follows."""
+
+    division: Division
+    signatures: Signatures
+    signature: Int32  # [n] -1 for withheld rows
+    extent: Int64  # [2, d]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Grouped:
+    """The groups in terms of rows and counterfeits."""
+
+    group: Int32  # [n]
+    groups: int
+    counterfeits: Counterfeits
+    signature: Int32  # [n] -1 for withheld rows
+    renumbered: Int32  # [groups before] the new number of each group that has a row
+
+
+def grouped(rows: int, layout: Layout, entry_group: Int32, signatures: Signatures) -> Grouped:
+    """The groups of the entries as groups of rows; a group of counterfeits alone protects nobody and is dropped."""
+    groups = int(entry_group.max(initial=-1)) + 1
+    real = np.flatnonzero(layout.row >= 0)
+    populated = np.zeros(groups, dtype=np.bool_)
+    populated[entry_group[real]] = True
+    renumbered = np.cumsum(populated, dtype=np.int32) - 1
+    real_group = renumbered[entry_group[real]]
+    group = np.full(rows, WITHHELD, dtype=np.int32)
+    group[layout.row[real]] = real_group
+    fake = np.flatnonzero(layout.row == COUNTERFEIT)
+    fake = fake[populated[entry_group[fake]]]
+    signature_of_slot = np.repeat(np.arange(signatures.count, dtype=np.int32), np.diff(signatures.offsets))
+    signature_of_group = np.empty(int(populated.sum()) + 1, dtype=np.int32)
+    signature_of_group[real_group] = signature_of_slot[layout.slot[real]]
+    signature_of_group[WITHHELD] = -1
+    return Grouped(
+        group=group,
+        groups=int(populated.sum()),
+        counterfeits=Counterfeits(renumbered[entry_group[fake]], signatures.values[layout.slot[fake]]),
+        signature=signature_of_group[group],
+        renumbered=renumbered,
+    )
+
+
+def reasons(deferred: int) -> dict[str, int]:
+    """Why rows are withheld, with their number."""
+    return {DEFERRED: deferred} if deferred else {}

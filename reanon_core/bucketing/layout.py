@@ -1,0 +1,147 @@
+"""The second step: move rows to the slots that the plan over counts has given them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reanon_core.bucketing.signatures import Signatures
+from reanon_core.compiled import compiled
+from reanon_core.kernels.counting_sort import counting_order, starts_of
+from reanon_core.kernels.siphash import keyed_permutation
+from reanon_core.kernels.uniform_order import uniform_order
+from reanon_core.model.arrays import Int32, Int64, UInt64
+
+COUNTERFEIT = -1
+"""The row of an entry that is a counterfeit."""
+NEW = np.int32(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """All rows and counterfeits of a release, slot by slot, within a slot in keyed random order."""
+
+    row: Int32  # [e] row of the snapshot, or COUNTERFEIT
+    slot: Int32  # [e] ascending
+    starts: Int64  # [slots + 1] first entry of each slot
+
+    @property
+    def deepest(self) -> int:
+        """The number of entries of the fullest slot."""
+        return int(np.diff(self.starts).max(initial=0))
+
+
+def lay_out(
+    *,
+    signatures: Signatures,
+    old_slot: Int32,
+    sensitive: Int32,
+    withheld: Int64,
+    taken: Int64,
+    pads: Int64,
+    counterfeits: Int64,
+    order: UInt64,
+    rng: np.random.Generator,
+) -> Layout:
+    """Give every new row of a value the next free place among the slots of that value, and lay all entries out.
+
+    `old_slot` [n] is the slot of an old row, -1 for a new one; `withheld`, `pads` [values] are counts among the new
+    rows; `taken`, `counterfeits` [slots] are the plan; `order` [n] is the keyed random column.
+    """
+    slot_by_value = counting_order(signatures.values, len(pads))
+    row, slot = _placed(
+        uniform_order(order),
+        np.where(old_slot >= 0, old_slot, NEW - sensitive),
+        withheld.copy(),
+        starts_of(signatures.values, len(pads)),
+        slot_by_value,
+        taken.copy(),
+        _pad_places(pads, np.bincount(sensitive[old_slot < 0], minlength=len(pads)) - withheld, rng),
+        pads,
+    )
+    fakes = np.repeat(np.arange(len(counterfeits), dtype=np.int32), counterfeits)
+    row = np.concatenate([row, np.full(len(fakes), COUNTERFEIT, np.int32)])
+    slot = np.concatenate([slot, fakes])
+    starts = starts_of(slot, len(signatures.values))
+    slots = np.repeat(np.arange(len(signatures.values), dtype=np.int32), np.diff(starts))
+    return Layout(_distributed(row, slot, starts), slots, starts)
+
+
+@compiled
+def _distributed(row: Int32, slot: Int32, starts: Int64) -> Int32:
+    """The rows slot by slot, within a slot in the order in which they come."""
+    cursor = starts.copy()
+    listed = np.empty(len(row), dtype=np.int32)
+    for i in range(len(row)):
+        listed[cursor[slot[i]]] = row[i]
+        cursor[slot[i]] += 1
+    return listed
+
+
+def _pad_places(pads: Int64, rows: Int64, rng: np.random.Generator) -> Int64:
+    """For each value in turn, the ascending places of its padding counterfeits among its rows and them, at random."""
+    places = [
+        np.sort(keyed_permutation(int(real + fakes), rng)[:fakes])
+        for fakes, real in zip(pads.tolist(), rows.tolist(), strict=True)
+        if fakes
+    ]
+    return np.concatenate([np.empty(0, np.int64), *places]).astype(np.int64)
+
+
+@compiled
+def _placed(
+    in_order: Int32,
+    goal: Int32,
+    withheld: Int64,
+    value_start: Int64,
+    slot_by_value: Int32,
+    taken: Int64,
+    pad_place: Int64,
+    pads: Int64,
+) -> tuple[Int32, Int32]:
+    """One walk along the rows in keyed order: old ones go to their slot, new ones to the next free place of a value.
+
+    `goal` [n] is the slot of an old row, and NEW minus the value of a new one: one word a row, because the walk jumps
+    about in memory. The first rows of a value are withheld where that is planned, and padding counterfeits take their
+    places among the others. `withheld` and `taken` are consumed.
+    """
+    total = len(in_order) + len(pad_place)
+    row, slot = np.empty(total, dtype=np.int32), np.empty(total, dtype=np.int32)
+    at = 0
+    cursor = value_start[:-1].copy()  # the slot of each value that is being filled
+    seen = np.zeros(len(pads), dtype=np.int64)  # places of each value that are filled
+    next_pad = np.zeros(len(pads) + 1, dtype=np.int64)
+    for value in range(len(pads)):
+        next_pad[value + 1] = next_pad[value] + pads[value]
+    last_pad = next_pad[1:].copy()
+    for entry in in_order:
+        if goal[entry] >= 0:
+            row[at], slot[at] = entry, goal[entry]
+            at += 1
+            continue
+        value = NEW - goal[entry]
+        if withheld[value] > 0:
+            withheld[value] -= 1
+            continue
+        while next_pad[value] < last_pad[value] and pad_place[next_pad[value]] == seen[value]:
+            row[at], slot[at] = COUNTERFEIT, _free_slot(value, cursor, slot_by_value, taken)
+            next_pad[value] += 1
+            seen[value] += 1
+            at += 1
+        row[at], slot[at] = entry, _free_slot(value, cursor, slot_by_value, taken)
+        seen[value] += 1
+        at += 1
+    for value in range(len(pads)):  # counterfeits behind the last row of their value
+        for _ in range(next_pad[value], last_pad[value]):
+            row[at], slot[at] = COUNTERFEIT, _free_slot(value, cursor, slot_by_value, taken)
+            at += 1
+    return row[:at], slot[:at]
+
+
+@compiled
+def _free_slot(value: int, cursor: Int64, slot_by_value: Int32, taken: Int64) -> int:
+    """The slot of this value that takes the next row."""
+    while taken[slot_by_value[cursor[value]]] == 0:
+        cursor[value] += 1
+    slot = slot_by_value[cursor[value]]
+    taken[slot] -= 1
+    return int(slot)

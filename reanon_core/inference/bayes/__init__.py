@@ -1,0 +1,1 @@
+"""[RPB12]: what an adversary believes, revised release by release."""

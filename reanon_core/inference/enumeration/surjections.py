@@ -1,0 +1,190 @@
+"""Reasonable surjections: every way in which the releases can have come about, counted exactly.
+
+A surjection gives each published row of each release to a person who is present there, or to one of the
+counterfeits of the row's group. People who can never share a group are counted apart and the counts multiplied.
+
+Paper: [XT07] Definitions 9 to 14. QI values may differ from release to release; a person keeps one value.
+"""
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from typing import Literal
+
+from reanon_core.inference.enumeration.placements import (
+    Board,
+    Budget,
+    Cell,
+    Group,
+    Option,
+    Signature,
+    counted_placements,
+)
+from reanon_core.inference.view.sensitive_releases import speaking
+from reanon_core.model.arrays import MISSING
+from reanon_core.model.history import History
+from reanon_core.model.knowledge import Knowledge
+from reanon_core.model.release import Boxes
+
+Principle = Literal["m-invariance"] | None
+"""What the adversary knows of the technique: nothing, or that a person has one signature in all releases."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surjections:
+    """How many reasonable surjections there are, and how many give each person each value."""
+
+    total: int
+    """n_total of the paper."""
+    by_value: dict[int, dict[int, int]]
+    """For each person, for each value that is possible, the number of surjections that give it."""
+
+    def share(self, person: int, value: int) -> Fraction:
+        """The share of surjections that give the person this value: the risk, if it is the true one.
+
+        Paper: [XT07] Definition 14.
+        """
+        return Fraction(self.by_value[person].get(value, 0), self.total)
+
+
+def count_surjections(
+    history: History, knowledge: Knowledge, *, principle: Principle = None, limit: int = 200_000
+) -> Surjections:
+    """Count the reasonable surjections of a small history.
+
+    Paper: [XT07] Definition 13. The counterfeits of a group are different rows of B(n), so their orders count.
+    Raises: InvalidParameter if more than `limit` steps were needed.
+    """
+    budget = Budget(limit)
+    history, knowledge = speaking(history, knowledge)
+    pairs = (
+        len(here.persons) * one.release.boxes.count
+        for here, one in zip(knowledge.presences, history.releases, strict=True)
+    )
+    budget.require(sum(pairs))  # to look at every box for everybody takes that many steps already
+    board = _board(history, principle)
+    options = _options(history, knowledge, board)
+    parts = [counted_placements(*part, budget) for part in _parts(board, options)]
+    total = prod((of_part for of_part, _ in parts), start=1)
+    return Surjections(
+        total=total,
+        by_value={
+            person: {value: count * (total // of_part) for value, count in counts.items()} if total else {}
+            for of_part, by_value in parts
+            for person, counts in by_value.items()
+        },
+    )
+
+
+def contains(boxes: Boxes, group: int, point: list[int]) -> bool:
+    """Whether the group's box contains the point.
+
+    Paper: [XT07] Definition 10, condition 3.3.
+    """
+    for code, low, high, missing in zip(
+        point, boxes.low[:, group], boxes.high[:, group], boxes.missing[:, group], strict=True
+    ):
+        inside = missing != 0 if code == MISSING else missing != 2 and low <= code <= high
+        if not inside:
+            return False
+    return True
+
+
+def _board(history: History, principle: Principle) -> Board:
+    """The rows of all releases."""
+    rows: Counter[Cell] = Counter()
+    counterfeits: dict[Group, int] = {}
+    for time, published in enumerate(history.releases):
+        release, auxiliary = published.release, published.auxiliary
+        rows.update((time, *pair) for pair in zip(release.group.tolist(), release.sensitive.tolist(), strict=True))
+        counterfeits.update({(time, group): 0 for group in range(release.boxes.count)})
+        for group, count in zip(auxiliary.group.tolist(), auxiliary.count.tolist(), strict=True):
+            counterfeits[time, group] = count
+    people = {group: -count for group, count in counterfeits.items()}
+    values: dict[Group, set[int]] = {group: set() for group in counterfeits}
+    for (time, group, value), count in rows.items():
+        people[time, group] += count
+        values[time, group].add(value)
+    return Board(
+        rows=rows,
+        people=people,
+        counterfeits=counterfeits,
+        # Without a principle every signature is as good as any other.
+        signatures={group: frozenset(held) if principle else frozenset() for group, held in values.items()},
+    )
+
+
+def _options(history: History, knowledge: Knowledge, board: Board) -> dict[int, list[Option]]:
+    """For each person, every value and signature with the cells that can show them in each release of the lifespan.
+
+    Paper: [XT07] Definition 13, conditions 1.1, 1.2 and, for a principle, 2.
+    """
+    cells_of: dict[Group, list[Cell]] = defaultdict(list)
+    for cell in board.rows:
+        cells_of[cell[:2]].append(cell)
+    lifespans: dict[int, list[dict[tuple[int, Signature], list[Cell]]]] = defaultdict(list)
+    for time, (published, presence) in enumerate(zip(history.releases, knowledge.presences, strict=True)):
+        boxes = published.release.boxes
+        for person, point in zip(presence.persons.tolist(), presence.qi.T.tolist(), strict=True):
+            open_to: dict[tuple[int, Signature], list[Cell]] = defaultdict(list)
+            for group in ((time, number) for number in range(boxes.count) if contains(boxes, number, point)):
+                for cell in cells_of[group]:
+                    open_to[cell[2], board.signatures[group]].append(cell)
+            lifespans[person].append(open_to)
+    return {person: _consistent(lifespan) for person, lifespan in lifespans.items()}
+
+
+def _consistent(lifespan: list[dict[tuple[int, Signature], list[Cell]]]) -> list[Option]:
+    """The options that all releases of a lifespan allow."""
+    common = set(lifespan[0]).intersection(*lifespan[1:])
+    return [
+        Option(value, signature, tuple(tuple(cells[value, signature]) for cells in lifespan))
+        for value, signature in sorted(common, key=lambda pair: (pair[0], sorted(pair[1])))
+    ]
+
+
+def _parts(board: Board, options: dict[int, list[Option]]) -> list[tuple[Board, dict[int, list[Option]]]]:
+    """The board cut where nobody may be on both sides, with the people of each part."""
+    reach = {
+        person: {cell[:2] for option in choices for cells in option.releases for cell in cells}
+        for person, choices in options.items()
+    }
+    met: dict[Group, list[int]] = {group: [] for group in board.people}
+    for person, groups in reach.items():
+        for group in groups:
+            met[group].append(person)
+    seen: set[Group] = set()
+    parts = [_connected(start, met, reach, seen) for start in met if start not in seen]
+    # Whom no row can show makes the whole history impossible: a part of their own that has no placement.
+    parts += [({person}, set()) for person, groups in reach.items() if not groups]
+    return [
+        (_cut(board, groups), {person: choices for person, choices in options.items() if person in persons})
+        for persons, groups in parts
+    ]
+
+
+def _connected(
+    start: Group, met: dict[Group, list[int]], reach: dict[int, set[Group]], seen: set[Group]
+) -> tuple[set[int], set[Group]]:
+    """Everybody and every group that hang together with `start`; the groups are marked as seen."""
+    persons: set[int] = set()
+    groups, queue = {start}, [start]
+    while queue:
+        for person in met[queue.pop()]:
+            persons.add(person)
+            fresh = reach[person] - groups
+            groups |= fresh
+            queue.extend(fresh)
+    seen |= groups
+    return persons, groups
+
+
+def _cut(board: Board, groups: set[Group]) -> Board:
+    """The board of these groups alone."""
+    return Board(
+        rows={cell: count for cell, count in board.rows.items() if cell[:2] in groups},
+        people={group: count for group, count in board.people.items() if group in groups},
+        counterfeits={group: count for group, count in board.counterfeits.items() if group in groups},
+        signatures={group: signature for group, signature in board.signatures.items() if group in groups},
+    )

@@ -1,0 +1,115 @@
+"""Atoms: the people whom nothing but their values tells apart, because they share their whole trace.
+
+A trace says for each release in which group a person is. The candidates of any intersection or difference over any
+releases are a union of atoms, so what holds for every atom holds for all of them.
+
+Paper: [BPG] neighbourhoods and signatures, seen from outside.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reanon_core.inference.view.box_lookup import stabbed_union
+from reanon_core.model.arrays import Bool, Int32, Int64
+from reanon_core.model.history import History, Published
+from reanon_core.model.knowledge import Knowledge
+from reanon_core.model.release import Boxes
+
+ABSENT = -1
+"""The person is not in the release."""
+UNKNOWN = -2
+"""The person is in the release, but several boxes contain them, or none."""
+HALF = np.uint64(32)
+LOWER = np.uint64(0xFFFFFFFF)
+
+
+@dataclass(frozen=True, eq=False)
+class Traces:
+    """For everybody ever present, the group in each release where it is certain."""
+
+    persons: Int64  # [n] ascending
+    group: Int32  # [releases, n] a group, ABSENT or UNKNOWN
+
+    @property
+    def certain(self) -> Bool:
+        """Who is certain in every release, bool[n]."""
+        whole: Bool = (self.group != UNKNOWN).all(axis=0)
+        return whole
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """The people with a certain trace, and how many can share it."""
+
+    atom: Int64  # [n] the atom of each person, -1 where the trace is uncertain
+    size: Int64  # [a] its people
+    most: Int64  # [a] its people, and the most that people of uncertain trace can add
+
+
+def certain_groups(qi: Int32, boxes: Boxes) -> Int32:
+    """For each point, the only box that contains it, or UNKNOWN.
+
+    Each box carries its number and the number's complement. In the union over several boxes some bit is set in both.
+    """
+    number = np.arange(boxes.count, dtype=np.uint64)
+    union = stabbed_union(qi, boxes, (number | (~number & LOWER) << HALF)[:, None])[:, 0]
+    numbers, complements = union & LOWER, union >> HALF
+    single = (numbers ^ complements) == LOWER  # nothing at all where no box contains the point
+    return np.where(single, numbers.astype(np.int64), UNKNOWN).astype(np.int32)
+
+
+def traces_of(history: History, knowledge: Knowledge, *, tracked: bool = False) -> Traces:
+    """What boxes and lifespans tell about who is in which group.
+
+    With `tracked` the groups that the knowledge declares are used too: an adversary who can follow people through the
+    releases.
+    """
+    persons = np.unique(np.concatenate([np.empty(0, np.int64), *(p.persons for p in knowledge.presences)]))
+    group = np.full((len(history.releases), len(persons)), ABSENT, dtype=np.int32)
+    for row, published, presence in zip(group, history.releases, knowledge.presences, strict=True):
+        if tracked and presence.group is not None:
+            known = presence.group
+        else:
+            known = certain_groups(presence.qi, published.release.boxes)
+        row[persons.searchsorted(presence.persons)] = known
+    return Traces(persons, group)
+
+
+def atoms_of(traces: Traces, history: History) -> Atoms:
+    """The people with a certain trace, by trace.
+
+    A person of uncertain trace may share it too. How many do is bounded in each group of the trace by its real
+    rows, less the people with a certain trace.
+    """
+    inside = np.flatnonzero(traces.certain)
+    group = traces.group[:, inside]
+    label, atoms = _labels(group)
+    size = np.bincount(label, minlength=atoms)
+    others = np.full(atoms, np.iinfo(np.int64).max)
+    for row, published in zip(group, history.releases, strict=True):
+        shown = row >= 0
+        real = real_rows(published)
+        spare = np.maximum(0, real - np.bincount(row[shown], minlength=len(real)))
+        # Everybody in an atom has the same group, so any of them may speak for it.
+        others[label[shown]] = np.minimum(others[label[shown]], spare[row[shown]])
+    atom = np.full(len(traces.persons), -1, dtype=np.int64)
+    atom[inside] = label
+    return Atoms(atom, size, size + others)
+
+
+def real_rows(published: Published) -> Int64:
+    """How many people each group shows: its rows less its counterfeits."""
+    rows = np.bincount(published.release.group, minlength=published.release.boxes.count)
+    rows[published.auxiliary.group] -= published.auxiliary.count
+    return rows
+
+
+def _labels(group: Int32) -> tuple[Int64, int]:
+    """A number for each different column, and how many there are."""
+    label, count = np.zeros(group.shape[1], dtype=np.int64), min(1, group.shape[1])
+    for row in group:
+        key = label * (int(row.max(initial=0)) + 2) + (row - ABSENT)
+        different, label = np.unique(key, return_inverse=True)
+        count = len(different)
+    return label, count

@@ -1,0 +1,71 @@
+"""KL divergence: how far the distribution that a release suggests is from the true one."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from reanon_core.compiled import compiled
+from reanon_core.metrics.box_volumes import group_volumes
+from reanon_core.metrics.published_part import published_part
+from reanon_core.model.arrays import MISSING, Float64, Int8, Int32
+from reanon_core.model.ledger import Entry
+
+
+@dataclass(frozen=True, kw_only=True)
+class KlDivergence:
+    """The divergence in bits of the joint distribution that a reader rebuilds from the release.
+
+    The reader spreads the rows of each group evenly over its box. People who are withheld do not count.
+    """
+
+    name: ClassVar[str] = "kl"
+
+    def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
+        """Sum p1 * log2(p1 / p2) over the points that occur."""
+        entry = published_part(entry)
+        published = entry.snapshot.persons.searchsorted(entry.trace.persons)
+        published = published[~entry.snapshot.invented[published]]
+        if not len(published):
+            return 0.0
+        keys = np.vstack([entry.snapshot.qi[:, published], entry.snapshot.sensitive[published]])
+        points, people = np.unique(keys, axis=1, return_counts=True)
+        order = np.argsort(points[_narrowest(entry)], kind="stable")
+        points, people = np.ascontiguousarray(points[:, order]), people[order]
+        boxes = entry.release.boxes
+        counts = np.zeros((boxes.count, int(entry.release.sensitive.max()) + 1))
+        np.add.at(counts, (entry.release.group, entry.release.sensitive), 1)
+        density = counts / (entry.release.size * group_volumes(entry)[:, None])
+        suggested = _suggested(points, _narrowest(entry), boxes.low, boxes.high, boxes.missing, density)
+        true = people / people.sum()
+        return float(true @ np.log2(true / suggested))
+
+
+def _narrowest(entry: Entry) -> int:
+    """The attribute on which boxes are narrowest against the table: the best one to search along."""
+    boxes, spans = entry.release.boxes, np.ptp(entry.snapshot.qi, axis=1).astype(np.float64)
+    widths = (boxes.high.astype(np.float64) - boxes.low).mean(axis=1)
+    return int(np.argmin(np.where(spans > 0, widths / np.maximum(spans, 1), np.inf)))
+
+
+@compiled
+def _suggested(points: Int32, along: int, low: Int32, high: Int32, missing: Int8, density: Float64) -> Float64:
+    """The density at each point: the sum over all boxes that hold it. Points ascend on the attribute `along`."""
+    attributes, boxes = low.shape
+    total: Float64 = np.zeros(points.shape[1])
+    for box in range(boxes):
+        first = int(np.searchsorted(points[along], low[along, box] if missing[along, box] == 0 else MISSING))
+        for point in range(first, points.shape[1]):
+            if points[along, point] > high[along, box]:
+                break
+            inside = True
+            for attribute in range(attributes):
+                code = points[attribute, point]
+                if code == MISSING:
+                    inside = inside and missing[attribute, box] != 0
+                else:
+                    inside = inside and missing[attribute, box] != 2
+                    inside = inside and low[attribute, box] <= code <= high[attribute, box]
+            if inside:
+                total[point] += density[box, points[attributes, point]]
+    return total

@@ -1,0 +1,261 @@
+"""The Cor-Split technique: the buckets of m-invariance, split so that correlated sets of people are never small."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from reanon_core.bucketing.assignment import Assignment
+from reanon_core.bucketing.bucketed_plan import BucketedPlan, grouped, reasons
+from reanon_core.bucketing.division import Division
+from reanon_core.bucketing.options import (
+    CHOICES,
+    NotEligibleRule,
+    QiChange,
+    SensitiveChange,
+    choice_problems,
+    least_m_problems,
+    refuse_other_columns,
+    whole,
+)
+from reanon_core.bucketing.phases import BucketRules, arrange
+from reanon_core.inference.view.membership import Web
+from reanon_core.model.arrays import Bool, Int32
+from reanon_core.model.errors import InvalidParameter, Problem, Unpublishable, counted, require
+from reanon_core.model.packing import Packable
+from reanon_core.model.plan import WITHHELD
+from reanon_core.model.schema import Schema
+from reanon_core.model.snapshot import Snapshot
+from reanon_core.recoding.lengths import grown_extent, length_scales
+from reanon_core.techniques.cor_split.bucket_partition import Partition, Rules, partitioned
+from reanon_core.techniques.cor_split.n_choose import usable_n
+from reanon_core.techniques.cor_split.state import CorSplitState
+
+OnLifespan = Literal["refuse", "withhold"]
+LEAST_COMBINED, MOST_COMBINED = 4, 6
+LIVED = "published as often as max_lifespan allows"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CorSplitPlan(BucketedPlan):
+    """A plan that also knows who stands with whom, for the state that follows."""
+
+    number: Int32  # [n] the number of each row's person in the web; -1 for withheld rows
+    web: Web
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorSplit:
+    """Weak m-invariance, and sets of people that releases tie together have at least n members.
+
+    Paper: [RB09] Definition 8; Figure 4.
+    """
+
+    name: ClassVar[str] = "cor-split"
+    changeable: ClassVar[frozenset[str]] = frozenset({"assignment", "not_eligible", "on_lifespan", "partition"})
+    """The parameters that may change between releases: they break nothing that was promised."""
+    caution: ClassVar[str] = (
+        "n bounds the sets of people that releases tie together, not what known people exclude step by step: after "
+        "some releases an adversary who knows groups and a few values may expose most people (docs/cor-split.md); "
+        "see how far that goes with reanon audit --compromised 0.04"
+    )
+
+    m: int
+    """The least number of values that everybody is hidden among."""
+    n: int | None = None
+    """The least number of people on either side of a correlation; below m. Or leave it out and give p and threshold."""
+    p: float | None = None
+    """How likely it is that an adversary knows a given person's value; n is chosen from it."""
+    max_lifespan: int | None = None
+    """How many releases may show one person. Needed with p; without it there is no bound."""
+    threshold: float | None = None
+    """The probability of a breach must stay below this; n is chosen so."""
+    on_lifespan: OnLifespan = "refuse"
+    """What to do with people who were published max_lifespan times: refuse the snapshot, or hold them back for ever."""
+    strict: bool = True
+    """Whether combinations of groups may not leak either; the paper looks at two groups at a time."""
+    combine: int = 4
+    """Strict: the greatest number of groups that are combined, 4 to 6. Small components are decided wholly."""
+    partition: Partition = "repair"
+    """How buckets become groups: split as m-invariance does and repair what is unsafe, or as in the paper."""
+    assignment: Assignment = "deep"
+    """How new rows find buckets: as in the paper; buckets that exist first (stable); or the deepest of them (deep)."""
+    not_eligible: NotEligibleRule = "refuse"
+    """What to do if a value is too frequent among the new rows: refuse, hold the surplus back, or add counterfeits."""
+    on_sensitive_change: SensitiveChange = "refuse"
+    """What to do if somebody's sensitive value changed: refuse, or begin an episode (same or disjoint signature)."""
+    on_qi_change: QiChange = "allow"
+    """Whether somebody's quasi-identifiers may change: people age and move."""
+
+    def __post_init__(self) -> None:
+        """Hold the ranges of the parameters, and choose n once for all releases."""
+        choices = {**CHOICES, "on_lifespan": OnLifespan, "partition": Partition}
+        problems = [*least_m_problems(self.m), *self._degree_problems(), *choice_problems(self, choices)]
+        if not isinstance(self.strict, bool):
+            problems.append(Problem("strict", "be true or false", str(self.strict)))
+        if not whole(self.combine) or not LEAST_COMBINED <= self.combine <= MOST_COMBINED:
+            rule = f"be a whole number from {LEAST_COMBINED} to {MOST_COMBINED}"
+            problems.append(Problem("combine", rule, str(self.combine)))
+        require(problems, InvalidParameter)
+        if self.degree >= self.m:
+            raise AssertionError("n is below m")
+
+    @cached_property
+    def degree(self) -> int:
+        """The n of (m, n)-historical safety: given, or chosen.
+
+        Paper: [RB09] Definition 8; Figure 3.
+        """
+        if self.n is not None:
+            return self.n
+        if self.p is None or self.max_lifespan is None or self.threshold is None:
+            raise AssertionError("n is given or can be chosen")
+        return usable_n(self.p, self.max_lifespan, self.m, self.threshold)
+
+    def accepts(self, schema: Schema) -> None:
+        """Refuse non-identifiers, which would tie a person's rows together across releases.
+
+        Raises: InvalidSchema.
+        """
+        refuse_other_columns(schema, self.name)
+
+    def initial_state(self) -> CorSplitState:
+        """Nobody was published yet."""
+        return CorSplitState.initial()
+
+    def restored(self, packed: Mapping[str, Packable]) -> CorSplitState:
+        """The state that was packed."""
+        return CorSplitState.restored(packed)
+
+    def plan(self, snapshot: Snapshot, state: CorSplitState, rng: np.random.Generator) -> CorSplitPlan:
+        """Arrange the rows in balanced buckets as m-invariance does; partition the buckets into hc-safe groups.
+
+        Paper: [RB09] Figure 4.
+
+        Raises: Unpublishable (NotEligible among others); nothing is changed.
+        """
+        kept = self._living(snapshot, state)
+        here = snapshot if kept.all() else snapshot.rows(np.flatnonzero(kept), selected=None)
+        rules = BucketRules(
+            m=self.m,
+            assignment=self.assignment,
+            not_eligible=self.not_eligible,
+            on_sensitive_change=self.on_sensitive_change,
+            on_qi_change=self.on_qi_change,
+        )
+        arranged = arrange(here, state, rules, rng)
+        extent = grown_extent(here, state.extent)
+        number = _numbers(here, arranged.layout.row, arranged.division, state)
+        done = partitioned(
+            here,
+            arranged,
+            state,
+            number,
+            extent[0],
+            length_scales(extent[1] - extent[0], arranged.layout.deepest),
+            Rules(
+                n=self.degree, combine=self.combine if self.strict and self.degree > 1 else 0, partition=self.partition
+            ),
+            rng,
+        )
+        found = grouped(here.size, done.layout, done.entry_group, arranged.signatures)
+        withheld = reasons(arranged.withheld)
+        lived = snapshot.size - here.size
+        return CorSplitPlan(
+            group=_spread(found.group, kept, WITHHELD),
+            groups=found.groups,
+            counterfeits=found.counterfeits,
+            withheld={**withheld, LIVED: lived} if lived else withheld,
+            division=Division(_spread(arranged.division.entry, kept, -1), arranged.division.changed),
+            signatures=arranged.signatures,
+            signature=_spread(found.signature, kept, -1),
+            extent=extent,
+            number=_spread(number, kept, -1),
+            web=done.web,
+        )
+
+    def advance(self, state: CorSplitState, snapshot: Snapshot, plan: CorSplitPlan) -> CorSplitState:
+        """Remember the signature of everybody who is published, and who stands with whom."""
+        roster, qi = state.recorded(snapshot, plan, keep_qi=self.on_qi_change == "refuse")
+        published = plan.group >= 0
+        new = published & (plan.division.entry < 0)
+        at = state.roster.persons.searchsorted(snapshot.persons[new], side="right")
+        number = np.insert(state.number, at, plan.number[new])
+        times = np.zeros(plan.web.people, np.int32)
+        times[: len(state.times)] = state.times
+        times[plan.number[published]] += 1
+        return CorSplitState(state.time + 1, plan.signatures, roster, plan.extent, qi, number, times, plan.web)
+
+    def _degree_problems(self) -> Iterator[Problem]:
+        """What is wrong with n, or with what n is chosen from."""
+        if self.max_lifespan is not None and (not whole(self.max_lifespan) or self.max_lifespan < 1):
+            yield Problem("max_lifespan", "be a whole number of at least 1", str(self.max_lifespan))
+            return
+        if self.n is not None:
+            if self.p is not None or self.threshold is not None:
+                yield Problem("n", "be given alone, or left out for p and threshold to choose it", str(self.n))
+            if not whole(self.n) or not 1 <= self.n < max(2, self.m if whole(self.m) else 2):
+                yield Problem("n", f"be a whole number from 1 to m - 1 = {self.m - 1}", str(self.n), "a larger m")
+            return
+        missing = [key for key in ("p", "max_lifespan", "threshold") if getattr(self, key) is None]
+        if missing:
+            yield Problem("n", f"be given, or all of p, max_lifespan and threshold; {', '.join(missing)} is not")
+            return
+        shares = [
+            Problem(key, f"be a number above 0 and {rule}", str(getattr(self, key)))
+            for key, rule, most in (("p", "below 1", 1 - 1e-12), ("threshold", "at most 1", 1.0))
+            if not _number(getattr(self, key)) or not 0 < getattr(self, key) <= most
+        ]
+        yield from shares
+        if not shares and whole(self.m) and self.m >= 2:
+            try:
+                _ = self.degree
+            except InvalidParameter as error:
+                yield from error.problems
+
+    def _living(self, snapshot: Snapshot, state: CorSplitState) -> Bool:
+        """Who may be published once more.
+
+        Paper: [RB09] Section 3: L, the greatest lifespan. Raises: Unpublishable.
+        """
+        kept = np.ones(snapshot.size, np.bool_)
+        if self.max_lifespan is None or not state.time:
+            return kept
+        spent = np.zeros(len(state.roster.persons) + 1, np.int64)
+        np.cumsum(state.times[state.number], out=spent[1:])
+        first, last = (state.roster.persons.searchsorted(snapshot.persons, side=s) for s in ("left", "right"))
+        kept = spent[last] - spent[first] < self.max_lifespan
+        over = int(np.count_nonzero(~kept))
+        if over and self.on_lifespan == "refuse":
+            raise Unpublishable(
+                f"{counted(over, 'person was', 'people were')} published {self.max_lifespan} times, which is "
+                f"max_lifespan; leave them out of the snapshot, or set on_lifespan: withhold"
+            )
+        return kept
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _spread(values: Int32, kept: Bool, fill: int) -> Int32:
+    """Numbers of the kept rows, for all rows."""
+    if len(values) == len(kept):
+        return values
+    spread = np.full(len(kept), fill, np.int32)
+    spread[kept] = values
+    return spread
+
+
+def _numbers(snapshot: Snapshot, laid_out: Int32, division: Division, state: CorSplitState) -> Int32:
+    """The number of each row's person in the web; whoever is published for the first time gets the next."""
+    published = np.zeros(snapshot.size, np.bool_)
+    published[laid_out[laid_out >= 0]] = True
+    number = np.full(snapshot.size, -1, np.int32)
+    old = division.entry >= 0
+    number[old] = state.number[division.entry[old]]
+    new = published & ~old
+    number[new] = len(state.times) + np.arange(int(new.sum()), dtype=np.int32)
+    return number

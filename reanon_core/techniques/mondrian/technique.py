@@ -1,0 +1,127 @@
+"""The Mondrian technique: every release is safe by itself, and nothing is remembered."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+
+from reanon_core.kernels.siphash import fresh_key, siphash_words
+from reanon_core.kernels.uniform_order import uniform_order
+from reanon_core.model.arrays import Int64
+from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, ReanonError, Unpublishable, require
+from reanon_core.model.packing import Packable
+from reanon_core.model.plan import Counterfeits, Plan
+from reanon_core.model.schema import Schema
+from reanon_core.model.snapshot import Snapshot
+from reanon_core.recoding.lengths import grown_extent
+from reanon_core.recoding.mondrian import Diversity, Heuristic, Principle, mondrian_classes
+from reanon_core.techniques.mondrian.state import MondrianState
+
+Cuts = Literal["strict", "relaxed"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MondrianPlan(Plan):
+    """A plan that also carries the range of codes, for the state that follows."""
+
+    extent: Int64  # [2, d]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mondrian:
+    """Every group has k rows or more and ell sensitive values or more. Releases are not safe together.
+
+    Paper: [LDR06] Section 4.
+    """
+
+    name: ClassVar[str] = "mondrian"
+    changeable: ClassVar[frozenset[str]] = frozenset({"heuristic", "cuts"})
+    caution: ClassVar[str] = (
+        "mondrian makes each release safe by itself; two releases compared can give people away (docs/guarantees.md)"
+    )
+
+    k: int
+    """The least number of rows in a group."""
+    ell: int = 1
+    """The least number of sensitive values in a group, or the frequency bound one in ell."""
+    diversity: Diversity = "distinct"
+    """Whether ell counts distinct values, or bounds the most frequent one by 1/ell of the group."""
+    t: float | None = None
+    """The greatest distance of a group's values from those of the whole table (t-closeness, equal distance)."""
+    heuristic: Heuristic = "width"
+    """Which attribute is cut first: the widest, the one with the most values, or the one with the most even cut."""
+    cuts: Cuts = "strict"
+    """Whether people with the same value stay on one side of a cut (strict), or may be divided (relaxed)."""
+
+    def __post_init__(self) -> None:
+        """Hold the ranges of the parameters."""
+        problems: list[Problem] = []
+        if self.k == 1:
+            problems.append(Problem("k", "be at least 2", "1"))
+        try:
+            self.principle()
+        except ReanonError as error:
+            problems += error.problems
+        for option, allowed in (("heuristic", Heuristic), ("cuts", Cuts)):
+            if getattr(self, option) not in get_args(allowed):
+                choices = ", ".join(get_args(allowed))
+                problems.append(Problem(option, f"be one of {choices}", str(getattr(self, option))))
+        require(problems, InvalidParameter)
+
+    def principle(self) -> Principle:
+        """What every group satisfies."""
+        return Principle(k=self.k, ell=self.ell, diversity=self.diversity, t=self.t)
+
+    def accepts(self, schema: Schema) -> None:
+        """Refuse columns published as they are: a group's rows could be told apart by them.
+
+        Raises: InvalidSchema.
+        """
+        if schema.other:
+            shown = ", ".join(schema.other)
+            rule = "be empty with mondrian: a value published as it is tells the rows of a group apart"
+            raise InvalidSchema(Problem("other", rule, shown, "make it a quasi-identifier, or leave it out"))
+
+    def initial_state(self) -> MondrianState:
+        """Nothing was published yet."""
+        return MondrianState.initial()
+
+    def restored(self, packed: Mapping[str, Packable]) -> MondrianState:
+        """The state that was packed."""
+        return MondrianState.restored(packed)
+
+    def plan(self, snapshot: Snapshot, state: MondrianState, rng: np.random.Generator) -> MondrianPlan:
+        """Cut the table again and again, as long as both sides satisfy the principle.
+
+        Raises: Unpublishable if the table as a whole does not.
+        """
+        extent = grown_extent(snapshot, state.extent)
+        group = np.full(snapshot.size, -1, dtype=np.int32)
+        # A relaxed cut divides people with the same value by their order, so the order must be a secret one.
+        order = uniform_order(siphash_words(snapshot.persons, fresh_key(rng)))
+        group[order], groups = mondrian_classes(
+            snapshot.qi[:, order],
+            snapshot.sensitive[order],
+            snapshot.schema,
+            extent,
+            self.principle(),
+            heuristic=self.heuristic,
+            strict=self.cuts == "strict",
+        )
+        if snapshot.size and not groups:
+            raise Unpublishable(self._refusal(snapshot))
+        return MondrianPlan(group=group, groups=groups, counterfeits=Counterfeits.none(), extent=extent)
+
+    def advance(self, state: MondrianState, snapshot: Snapshot, plan: MondrianPlan) -> MondrianState:  # noqa: ARG002
+        """One release more."""
+        return MondrianState(state.time + 1, plan.extent)
+
+    def _refusal(self, snapshot: Snapshot) -> str:
+        counts = np.bincount(snapshot.sensitive)
+        most, distinct = int(counts.max()), int((counts > 0).sum())
+        return (
+            f"the table as a whole fails k = {self.k} and ell = {self.ell} ({self.diversity}): it has "
+            f"{snapshot.size:,} rows and {distinct} sensitive values, the most frequent "
+            f"in {most:,} rows; a smaller k or ell would work"
+        )

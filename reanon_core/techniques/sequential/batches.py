@@ -1,0 +1,98 @@
+"""A batch of new people: whether it is diverse enough for worlds of its own, and its worlds."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reanon_core.bucketing.eligibility import deferred, is_eligible
+from reanon_core.kernels.siphash import fresh_key, siphash_words
+from reanon_core.model.arrays import Int32, Int64
+from reanon_core.model.errors import Unpublishable, counted
+from reanon_core.model.snapshot import Snapshot
+from reanon_core.techniques.sequential.worlds import (
+    Worlds,
+    buckets_of,
+    ordered_by_value,
+    ring_worlds,
+    space_of,
+    symmetric_worlds,
+)
+
+if TYPE_CHECKING:
+    from reanon_core.techniques.sequential.technique import Sequential
+
+
+class NotDiverse(Unpublishable):
+    """A value is too frequent among new people, so that not everybody can be given ell different ones.
+
+    Paper: [ST15] Section 5.2: such an assumption is inevitable.
+    """
+
+    def __init__(self, *, value: str, count: int, rows: int, ell: int, waiting: int) -> None:
+        some = (
+            f"it would do to leave out {waiting:,} until others come" if waiting < rows else "no part of them is either"
+        )
+        largest = rows // count
+        smaller = f"the largest ell that would work is {largest}; " if largest >= 2 else ""
+        self._rest = (
+            f"has {count:,} of {counted(rows, 'new person', 'new people')}, the bound is {rows // ell:,} (one in {ell})"
+            f"; {some}; {smaller}or set on_batch: wait (all of them wait)"
+        )
+        super().__init__(f"the new people are not {ell}-diverse: value {value!r} {self._rest}")
+        self.ell = ell
+
+    def redacted(self) -> str:
+        """The sentence without the value."""
+        return f"the new people are not {self.ell}-diverse: a value {self._rest}"
+
+
+def worlds_of_batch(
+    snapshot: Snapshot, new: Int64, extent: Int64, settings: "Sequential", rng: np.random.Generator
+) -> Worlds | None:
+    """The worlds of the new people, or None if they have to wait for more.
+
+    Paper: [ST15] Algorithm 1; Definition 2.3.
+
+    Raises: NotDiverse; Unpublishable if a bucket of qi-only cuts is not diverse.
+    """
+    ell, sensitive = settings.ell, snapshot.sensitive[new]
+    counts = np.bincount(sensitive, minlength=len(snapshot.schema.sensitive.values)).astype(np.int64)
+    if not is_eligible(counts, ell):
+        if settings.on_batch == "wait":
+            return None
+        raise NotDiverse(
+            value=snapshot.schema.sensitive.values[int(counts.argmax())],
+            count=int(counts.max()),
+            rows=len(new),
+            ell=ell,
+            waiting=int(deferred(counts, ell).sum()),
+        )
+    there = np.flatnonzero(~snapshot.absent)
+    columns = tuple(snapshot.schema.quasi_identifiers[at] for at in there)
+    space = space_of(columns, snapshot.qi[np.ix_(there, new)], extent[:, there])
+    by_value = settings.buckets == "mondrian"
+    least = ell if by_value else settings.bucket_size or 8 * ell
+    bucket = buckets_of(space, sensitive, ell=ell if by_value else 0, least=least)
+    if not by_value:
+        _refuse_poor_buckets(bucket, sensitive, ell, least)
+    ordered = ordered_by_value(bucket, sensitive, siphash_words(snapshot.persons[new], fresh_key(rng)), rng)
+    if settings.worlds == "ring":
+        return ring_worlds(bucket, ordered, sensitive, space, ell, rng)
+    return symmetric_worlds(bucket, ordered, ell, siphash_words(snapshot.persons[new], fresh_key(rng)), rng)
+
+
+def _refuse_poor_buckets(bucket: Int32, sensitive: Int32, ell: int, least: int) -> None:
+    """Refuse buckets that are not diverse: cuts that do not look at sensitive values cannot avoid them.
+
+    Paper: [ST15] Definition 2.3.
+    """
+    values = int(sensitive.max(initial=0)) + 1
+    pairs, count = np.unique(bucket.astype(np.int64) * values + sensitive, return_counts=True)
+    most = np.zeros(int(bucket.max(initial=-1)) + 1, dtype=np.int64)
+    np.maximum.at(most, pairs // values, count)
+    poor = int((most * ell > np.bincount(bucket, minlength=len(most))).sum())
+    if poor:
+        raise Unpublishable(
+            f"{counted(poor, 'bucket', 'buckets')} of {len(most):,} would not be {ell}-diverse with qi-only cuts down "
+            f"to {least} people; a greater bucket_size, a smaller ell, or buckets: mondrian would work"
+        )

@@ -1,0 +1,47 @@
+"""From generalized rows to boxes: codes of every quasi-identifier, wide enough, in the order of the people."""
+
+import numpy as np
+
+from reanon_core.model.arrays import Int32
+from reanon_core.model.release import ANYTHING, Boxes
+from reanon_core.model.schema import QuasiIdentifier, Schema
+from reanon_core.recoding.boxes import widen
+from reanon_core.techniques.sequential.generalization import Rows
+from reanon_core.techniques.sequential.loss_measure import Measure
+
+
+def boxes_of(schema: Schema, shown: list[int], rows: Rows, measure: Measure) -> tuple[Boxes, Int32]:
+    """The box of each person's own row [d, n], and for each world the row in which it sees each person [worlds, n].
+
+    A person's own row is the one in which the true world, the last, sees them.
+    """
+    own = np.empty_like(rows.seen)
+    for world, people in enumerate(rows.seen):
+        own[world, people] = np.arange(len(people), dtype=np.int32)
+    order = own[-1]
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    low, high, missing = (np.full((len(schema.names), len(order)), side, dtype=np.int32) for side in ANYTHING)
+    first, last = measure.codes(rows.low[:, order], rows.high[:, order])
+    for at, attribute in enumerate(shown):
+        column = schema.quasi_identifiers[attribute]
+        low[attribute], high[attribute], missing[attribute] = first[at], last[at], 0
+        _widened(low[attribute], high[attribute], column)
+    return Boxes(low, high, missing.astype(np.int8)), place[own]
+
+
+def _widened(low: Int32, high: Int32, column: QuasiIdentifier) -> None:
+    """Widen to the least width, in place; with a taxonomy, to the next node that is wide enough."""
+    if column.min_width == 1:
+        return
+    if not column.hierarchical or column.taxonomy is None:
+        widen(low, high, np.zeros(len(low), np.int8), column)
+        return
+    leaves = np.arange(len(column.taxonomy.leaves), dtype=np.int32)
+    for level in column.taxonomy.ancestors[::-1]:  # from the leaves up
+        narrow = high - low + 1 < column.min_width
+        first = np.full(int(level.max()) + 1, len(leaves), dtype=np.int32)
+        last = np.zeros(int(level.max()) + 1, dtype=np.int32)
+        np.minimum.at(first, level, leaves)
+        np.maximum.at(last, level, leaves)
+        low[narrow], high[narrow] = first[level[low[narrow]]], last[level[low[narrow]]]

@@ -1,0 +1,126 @@
+"""What the technique remembers: everybody ever published, and whose suffix each world gives them. As secret as they."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+
+from reanon_core.model.arrays import MISSING, Bool, Int32, Int64
+from reanon_core.model.packing import Packable
+from reanon_core.model.release import UNPUBLISHED
+from reanon_core.techniques.sequential.worlds import Worlds
+
+VERSION = 1
+UNSEEN = (2**31 - 1, MISSING)
+"""The first and last code of a column that was not seen yet."""
+
+
+@dataclass(frozen=True, eq=False)
+class WorldsState:
+    """Everybody ever published, batch after batch.
+
+    Paper: [ST15] Section 4.2: the permutations are kept, the worlds follow from them.
+    """
+
+    time: int
+    persons: Int64  # [n]
+    qi: Int32  # [d, n] MISSING where the column was not in the source yet
+    sensitive: Int32  # [n]
+    other: Int32  # [o, n] UNPUBLISHED where the column was not in the source yet
+    images: Int32  # [ell - 1, n] permutations of everybody
+    cell: Int32  # [n] who can leave together
+    bucket: Int32  # [n]
+    gone: Bool  # [n] people whose whole cell has left
+    extent: Int64  # [2, d] least and greatest code of each attribute so far
+
+    @staticmethod
+    def initial() -> "WorldsState":
+        """Nobody was published yet."""
+        none, nobody = np.empty((0, 0), np.int32), np.empty(0, np.int32)
+        return WorldsState(
+            0,
+            np.empty(0, np.int64),
+            none,
+            nobody,
+            none,
+            none,
+            nobody,
+            nobody,
+            np.empty(0, np.bool_),
+            np.empty((2, 0), np.int64),
+        )
+
+    @property
+    def size(self) -> int:
+        """How many people were ever published."""
+        return len(self.persons)
+
+    def found(self, persons: Int64) -> Int64:
+        """Where each person is, -1 for strangers."""
+        order = np.argsort(self.persons)
+        place = self.persons[order].searchsorted(persons)
+        inside = np.minimum(place, max(0, self.size - 1))
+        known = (self.persons[order[inside]] == persons) if self.size else np.zeros(len(persons), np.bool_)
+        return np.where(known, order[inside] if self.size else 0, -1)
+
+    def joined(self, persons: Int64, qi: Int32, sensitive: Int32, other: Int32, worlds: Worlds) -> "WorldsState":
+        """With a new batch behind the others: its worlds go on where the old ones end.
+
+        Paper: [ST15] Section 5.2.
+        """
+        size = self.size
+        first = size == 0
+        offset = np.int32(int(self.cell.max(initial=-1)) + 1), np.int32(int(self.bucket.max(initial=-1)) + 1)
+        return replace(
+            self,
+            persons=np.concatenate([self.persons, persons]),
+            qi=qi if first else np.concatenate([self.qi, qi], axis=1),
+            sensitive=np.concatenate([self.sensitive, sensitive]),
+            other=other if first else np.concatenate([self.other, other], axis=1),
+            images=worlds.images if first else np.concatenate([self.images, worlds.images + np.int32(size)], axis=1),
+            cell=np.concatenate([self.cell, worlds.cell + offset[0]]),
+            bucket=np.concatenate([self.bucket, worlds.bucket + offset[1]]),
+            gone=np.concatenate([self.gone, np.zeros(len(persons), np.bool_)]),
+        )
+
+    def learned(self, place: Int64, qi: Int32, other: Int32) -> "WorldsState":
+        """With the values of columns that have come into the source since."""
+        new_qi, new_other = self.qi.copy(), self.other.copy()
+        new_qi[:, place] = np.where(self.qi[:, place] == MISSING, qi, self.qi[:, place])
+        new_other[:, place] = np.where(self.other[:, place] == UNPUBLISHED, other, self.other[:, place])
+        return replace(self, qi=new_qi, other=new_other)
+
+    def packed(self) -> Mapping[str, Packable]:
+        """The state as named arrays and scalars."""
+        return {
+            "version": VERSION,
+            "time": self.time,
+            "persons": self.persons,
+            "qi": self.qi,
+            "sensitive": self.sensitive,
+            "other": self.other,
+            "images": self.images,
+            "cell": self.cell,
+            "bucket": self.bucket,
+            "gone": self.gone,
+            "extent": self.extent,
+        }
+
+    @staticmethod
+    def restored(packed: Mapping[str, Packable]) -> "WorldsState":
+        """The state that was packed."""
+        if packed["version"] != VERSION:
+            raise ValueError(f"state version {packed['version']} is not {VERSION}")
+        return WorldsState(
+            cast("int", packed["time"]),
+            cast("Int64", packed["persons"]),
+            cast("Int32", packed["qi"]),
+            cast("Int32", packed["sensitive"]),
+            cast("Int32", packed["other"]),
+            cast("Int32", packed["images"]),
+            cast("Int32", packed["cell"]),
+            cast("Int32", packed["bucket"]),
+            cast("Bool", packed["gone"]),
+            cast("Int64", packed["extent"]),
+        )

@@ -1,0 +1,80 @@
+"""Keys, groups and the words that all assets of a series share."""
+
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from reanon_core.model.errors import ReanonError
+from reanon_dagster.partitions import partitions_of
+from reanon_dagster.series.series import Series
+
+Body = Callable[..., Iterator[Any]]
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What Dagster calls a series and its parts."""
+
+    series: Series
+
+    @property
+    def name(self) -> str:
+        """The series' name as Dagster allows it."""
+        return self.series.name.replace("-", "_")
+
+    @property
+    def pool(self) -> str:
+        """Two runs of one series never work at once: they would fight for its DuckDB file."""
+        return f"reanon_{self.name}"
+
+    @cached_property
+    def partitions(self) -> dg.PartitionsDefinition[str]:
+        """One partition for each release."""
+        return partitions_of(self.series.calendar)
+
+    def key(self, asset: str) -> dg.AssetKey:
+        """The key of one of the series' assets."""
+        return dg.AssetKey([self.name, asset])
+
+    def asset(self, name: str, description: str, **settings: Any) -> Callable[[Body], dg.AssetsDefinition]:
+        """The decorator for one of the series' assets, with the settings that all of them share."""
+        about = self.series.config.description
+        owners = [owner for owner in self.series.config.owners if "@" in owner or owner.startswith("team:")]
+        decorator: Callable[[Body], dg.AssetsDefinition] = dg.asset(
+            key=self.key(name),
+            partitions_def=self.partitions,
+            group_name=self.name,
+            description=f"{description.strip()}\n\n*{self.series.title}.*" + (f" {about}" if about else ""),
+            owners=owners or None,
+            kinds={"duckdb", "python"},
+            pool=self.pool,
+            tags={"reanon/technique": self.series.config.technique.name},
+            **settings,
+        )
+        return decorator
+
+    def release(self, context: dg.AssetExecutionContext) -> str:
+        """The release of the partition that a step works on."""
+        return self.series.calendar.release_of(context.partition_key)
+
+
+@contextmanager
+def refusals_as_failures() -> Iterator[None]:
+    """Errors as Dagster failures, without any value of the data: what is logged is read by many."""
+    try:
+        yield
+    except ReanonError as error:
+        raise dg.Failure(description=error.redacted(), allow_retries=False) from None
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        raise dg.Failure(
+            description=f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}; "
+            f"its text may hold data and is not shown here: reanon publish shows it",
+            allow_retries=False,
+        ) from None

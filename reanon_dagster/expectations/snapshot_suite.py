@@ -1,0 +1,112 @@
+"""The suite of a snapshot: the rules that reading it enforces, as they fared, and how much the table changed."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from reanon_core.model.arrays import MISSING, Bool, Int32
+from reanon_core.model.coding import decode, plain
+from reanon_core.model.errors import InvalidSnapshot
+from reanon_core.model.schema import Kind, Missing, QuasiIdentifier, Sensitive
+from reanon_core.model.snapshot import Snapshot
+from reanon_dagster.expectations.suites import Result, Suite
+from reanon_dagster.series.series import Series
+
+SNAPSHOT = "snapshot"
+DRIFT = 50
+"""By how many percent the number of people may change between two snapshots before somebody should look."""
+
+
+def snapshot_results(
+    series: Series,
+    release: str,
+    snapshot: Snapshot | InvalidSnapshot,
+    previous_people: int | None,
+    people: int | None = None,
+) -> Suite:
+    """How a snapshot fared; of one that was refused, the rules that it broke.
+
+    `previous_people` is the size of the snapshot before, None for the first; `people` that of this one, where the
+    release does not ask for everybody.
+    """
+    if isinstance(snapshot, InvalidSnapshot):
+        return Suite(SNAPSHOT, release, tuple(_broken(snapshot)))
+    results = [_unique(series.config.source.id, snapshot)]
+    for column, codes, absent in zip(snapshot.schema.quasi_identifiers, snapshot.qi, snapshot.absent, strict=True):
+        results += () if absent else _column_results(column, codes)
+    results += _sensitive_results(snapshot.schema.sensitive, snapshot.sensitive)
+    if previous_people is not None:
+        results.append(_drift(snapshot.size if people is None else people, previous_people))
+    return Suite(SNAPSHOT, release, tuple(results))
+
+
+def _broken(error: InvalidSnapshot) -> Iterator[Result]:
+    """Each problem by its rule. Its value and its advice stay out: both may hold what stands in the data."""
+    for problem in error.problems:
+        sentence = f"{problem.what} must {problem.rule}"
+        yield Result(problem.what, success=False, sentence=sentence, violations=1)
+
+
+def _unique(name: str, snapshot: Snapshot) -> Result:
+    repeated = snapshot.size - len(np.unique(snapshot.persons))
+    return _counted(name, "unique", "be there once in a snapshot", repeated, snapshot.size)
+
+
+def _column_results(column: QuasiIdentifier, codes: Int32) -> Iterator[Result]:
+    empty: Bool = codes == MISSING
+    size = len(codes)
+    if column.missing is Missing.REFUSE:
+        yield _counted(column.name, "present", "have a value in every row", int(empty.sum()), size)
+    if column.kind is not Kind.CATEGORICAL:
+        # Codes are whole steps of the grid: a value between two of them has none, and was refused.
+        yield _counted(column.name, "type", _type_rule(column), 0, size)
+    if column.bounds is not None:
+        low, high = column.bounds
+        outside = ~empty & ((codes < low) | (codes > high))
+        yield _counted(column.name, "domain", _domain_rule(column, low, high), int(outside.sum()), size)
+
+
+def _sensitive_results(column: Sensitive, codes: Int32) -> Iterator[Result]:
+    size = len(codes)
+    yield _counted(column.name, "present", "have a value in every row", int((codes < 0).sum()), size)
+    if column.closed:
+        unknown = int((codes >= len(column.values)).sum())
+        yield _counted(column.name, "domain", "be one of the declared values", unknown, size)
+
+
+def _counted(column: str, what: str, rule: str, violations: int, rows: int) -> Result:
+    return Result(
+        name=f"{column}: {what}",
+        success=violations == 0,
+        sentence=f"{column} must {rule}",
+        observed={"rows": rows},
+        violations=violations,
+        column=column,
+    )
+
+
+def _type_rule(column: QuasiIdentifier) -> str:
+    if column.kind is Kind.DATE:
+        return "be a date"
+    return f"be a multiple of its granularity {plain(column.granularity)}"
+
+
+def _domain_rule(column: QuasiIdentifier, low: int, high: int) -> str:
+    if column.kind is Kind.CATEGORICAL:
+        return "be a leaf of its taxonomy" if column.hierarchical else "be one of the values of its order"
+    first, last = decode(column, np.array([low, high], dtype=np.int32))
+    return f"lie in its domain, from {first} to {last}"
+
+
+def _drift(people: int, before: int) -> Result:
+    """A jump is nothing wrong in itself: it is shown, and nobody is held up by it."""
+    change, limit = abs(people - before), before * DRIFT // 100
+    return Result(
+        name="drift",
+        success=change <= limit,
+        sentence=f"the number of people changes by at most {DRIFT} % from one snapshot to the next",
+        observed={"people": people, "people before": before},
+        violations=change,
+        limit=limit,
+        required=False,
+    )

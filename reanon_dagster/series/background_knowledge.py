@@ -1,0 +1,260 @@
+"""From the key `knowledge` and its files to the core's background knowledge."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from reanon_core.inference.bayes.transition_counts import Counted, truncated, windows
+from reanon_core.model.arrays import Float64, Int32
+from reanon_core.model.background import START, Automaton, Background, Classes
+from reanon_core.model.errors import InvalidSchema, Problem, Unpublishable, require
+from reanon_core.model.schema import QuasiIdentifier, Schema
+from reanon_dagster.series.columns import kept
+from reanon_dagster.series.knowledge_config import KnowledgeConfig
+from reanon_dagster.series.knowledge_tables import Complaints, Line, code_of, probability, read_lines, sums_wrong
+
+EACH = ("each",)
+MOST_CLASSES = 10_000
+
+
+def background_of(config: KnowledgeConfig, schema: Schema, folder: Path, key: str = "knowledge") -> Background:
+    """The knowledge that a series file declares.
+
+    Raises: InvalidSchema with every problem at once.
+    """
+    problems: list[Problem] = []
+    named = [name for name in ("prior", "transitions", "corpus") if getattr(config, name) is not None]
+    if named and not schema.sensitive.closed:
+        rule = f"be declared, because {key}.{named[0]} names them"
+        problems.append(Problem("sensitive.values", rule, help="list the values: {column: name, values: [..]}"))
+    classes = kept(problems, _classes, config, schema, key)
+    require(problems, InvalidSchema)
+    if classes is None:
+        raise AssertionError("classes without problems are there")
+    tables = _Tables(schema, classes, [schema.names[attribute] for attribute in classes.attributes], folder, key)
+    prior = kept(problems, tables.prior, config.prior) if config.prior else None
+    memory = config.memory or 1
+    following: Int32 | None = None
+    emission: Float64 | None = None
+    if config.transitions:
+        read = kept(problems, tables.transitions, config.transitions)
+        following, emission = read if read is not None else (None, None)
+    elif config.corpus:
+        read = kept(problems, tables.corpus, config.corpus, memory, config.normalised)
+        following, emission = read if read is not None else (None, None)
+    require(problems, InvalidSchema)
+    given = Background(
+        classes=classes,
+        prior=prior,
+        following=following,
+        emission=emission,
+        memory=memory,
+        normalised=config.normalised,
+        source=config.source,
+    )
+    if config.source == "domain" and config.memory is not None:
+        return _shortened(given, config.memory, key)
+    return given
+
+
+def _shortened(given: Background, memory: int, key: str) -> Background:
+    if given.prior is None or given.following is None or given.emission is None:
+        rule = "be given with a memory for `source: domain`: it says whom the table is averaged over"
+        raise InvalidSchema(Problem(f"{key}.prior", rule))
+    try:
+        short = truncated(Automaton(given.prior, given.following, given.emission), memory)
+    except Unpublishable as error:
+        raise InvalidSchema(Problem(f"{key}.memory", "be smaller for so many values", str(memory))) from error
+    return Background(
+        classes=given.classes,
+        prior=short.prior,
+        following=short.following,
+        emission=short.emission,
+        memory=memory,
+        source="domain",
+    )
+
+
+def _classes(config: KnowledgeConfig, schema: Schema, key: str) -> Classes:
+    problems: list[Problem] = []
+    attributes, cuts = [], []
+    for name, listed in config.classes.items():
+        what = f"{key}.classes.{name}"
+        if name not in schema.names:
+            problems.append(Problem(what, f"be one of the quasi-identifiers ({', '.join(schema.names)})"))
+            continue
+        attribute = schema.names.index(name)
+        codes = kept(problems, _cuts, what, schema.quasi_identifiers[attribute], listed)
+        if codes is not None:
+            attributes.append(attribute)
+            cuts.append(np.array(codes, dtype=np.int32))
+    require(problems, InvalidSchema)
+    classes = Classes(tuple(attributes), tuple(cuts))
+    if classes.count > MOST_CLASSES:
+        raise InvalidSchema(Problem(f"{key}.classes", f"make at most {MOST_CLASSES:,} classes", f"{classes.count:,}"))
+    return classes
+
+
+def _cuts(what: str, column: QuasiIdentifier, listed: tuple[str, ...]) -> list[int]:
+    """The codes at which a new range begins."""
+    if listed == EACH:
+        if column.bounds is None:
+            raise InvalidSchema(
+                Problem(what, "list the values at which a range begins, because it has no domain", "each")
+            )
+        return list(range(column.bounds[0] + 1, column.bounds[1] + 1))
+    codes = [code_of(column, text) for text in listed]
+    odd = [text for text, code in zip(listed, codes, strict=True) if code is None]
+    if odd:
+        raise InvalidSchema(Problem(what, "list values of that column, or be `each`", ", ".join(odd[:5])))
+    found = [code for code in codes if code is not None]
+    if sorted(set(found)) != found:
+        raise InvalidSchema(Problem(what, "ascend, each value once", ", ".join(listed[:5])))
+    return found
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """Reads the files of one `knowledge`."""
+
+    schema: Schema
+    classes: Classes
+    columns: list[str]
+    """The columns that tell classes apart."""
+    folder: Path
+    key: str
+
+    def prior(self, shown: str) -> Float64:
+        """What is expected of somebody of each class, [classes, values]."""
+        complaints = Complaints(f"{self.key}.prior", shown)
+        lines = read_lines(self.folder / shown, complaints, ("value", "probability"), self.columns)
+        table = np.zeros((self.classes.count, self._values))
+        given: dict[tuple[str, int], float] = defaultdict(float)
+        for line in lines:
+            value, chance = self._value(line, "value", complaints), probability(line, complaints)
+            for kind in self._kinds(line, complaints):
+                if value is not None and chance is not None:
+                    if table[kind, value]:
+                        complaints.add("give each value of a class once", line.cells["value"], line.number)
+                    table[kind, value] = chance
+                    given[self._class_name(line), kind] += chance
+        self._hold_sums(given, complaints)
+        without = self.classes.count - len({kind for _, kind in given})
+        if without and not complaints.problems:
+            complaints.add(f"have probabilities for all of the {self.classes.count} classes", f"{without} have none")
+        require(complaints.all(), InvalidSchema)
+        table /= table.sum(axis=1, keepdims=True)
+        return table
+
+    def transitions(self, shown: str) -> tuple[Int32, Float64]:
+        """The automaton of a table: the state after each value, and what is expected in each state, by class."""
+        complaints = Complaints(f"{self.key}.transitions", shown)
+        optional = (*self.columns, "then")
+        lines = read_lines(self.folder / shown, complaints, ("from", "to", "probability"), optional)
+        names = dict.fromkeys([line.cells.get("then") or line.cells["to"] for line in lines])
+        names |= dict.fromkeys(line.cells["from"] for line in lines)
+        state = {name: number for number, name in enumerate(names, start=START + 1)}
+        values = self.schema.sensitive.values
+        # Where the table says nothing of a value, it leads to the state of that name, if there is one.
+        following = np.tile([state.get(value, START) for value in values], (len(state) + 1, 1)).astype(np.int32)
+        emission = np.zeros((self.classes.count, len(state) + 1, len(values)))
+        led: dict[tuple[int, int], int] = {}
+        given: dict[tuple[str, int], float] = defaultdict(float)
+        for line in lines:
+            value, chance = self._value(line, "to", complaints), probability(line, complaints)
+            if value is None or chance is None:
+                continue
+            before, after = state[line.cells["from"]], state[line.cells.get("then") or line.cells["to"]]
+            if led.setdefault((before, value), after) != after:
+                complaints.add("lead from one state by one value to one state only", line.cells["from"], line.number)
+            following[before, value] = after
+            for kind in self._kinds(line, complaints):
+                if emission[kind, before, value]:
+                    complaints.add("give each step of a class once", line.cells["from"], line.number)
+                emission[kind, before, value] = chance
+                given[line.cells["from"], kind * len(names) + before] += chance
+        self._hold_sums(given, complaints)
+        self._hold_states(lines, values, complaints)
+        require(complaints.all(), InvalidSchema)
+        total = emission.sum(axis=2, keepdims=True)
+        emission = np.where(total > 0, emission / np.where(total > 0, total, 1), 0)
+        same = bool(np.all(emission == emission[:1]))
+        return following, emission[:1] if same else emission
+
+    def corpus(self, shown: str, memory: int, normalised: bool) -> tuple[Int32, Float64]:  # noqa: FBT001
+        """Algorithm 5 of [RPB12] on other people's data."""
+        complaints = Complaints(f"{self.key}.corpus", shown)
+        lines = read_lines(self.folder / shown, complaints, ("person", "time", "value"), ())
+        views: dict[str, dict[str, int]] = defaultdict(dict)
+        for line in lines:
+            value = self._value(line, "value", complaints)
+            if line.cells["person"] in views[line.cells["time"]]:
+                complaints.add("have one value for each person and time", "", line.number)
+            if value is not None:
+                views[line.cells["time"]][line.cells["person"]] = value
+        require(complaints.all(), InvalidSchema)
+        number = {person: i for i, person in enumerate(sorted({line.cells["person"] for line in lines}))}
+        try:
+            following = windows(self._values, memory).following
+        except Unpublishable as error:
+            raise InvalidSchema(Problem(f"{self.key}.memory", "be smaller for so many values", str(memory))) from error
+        counted = Counted.nothing(1, memory).widened(self._values)
+        for time in sorted(views, key=_time_order):
+            rows = sorted((number[person], value) for person, value in views[time].items())
+            persons, value = np.array(rows, dtype=np.int64).T
+            counted = counted.with_view(persons, value.astype(np.int32), np.zeros(len(rows), np.int32))
+        return following, counted.emission(normalised=normalised)[None]
+
+    @property
+    def _values(self) -> int:
+        return len(self.schema.sensitive.values)
+
+    def _value(self, line: Line, column: str, complaints: Complaints) -> int | None:
+        text, values = line.cells[column], self.schema.sensitive.values
+        if text not in values:
+            complaints.add(f"name values of {self.schema.sensitive.name} only", text, line.number)
+            return None
+        return values.index(text)
+
+    def _kinds(self, line: Line, complaints: Complaints) -> list[int]:
+        """The classes that a line speaks of: those of its cells; an empty cell stands for all."""
+        picked = np.zeros(1, dtype=np.int64)
+        for attribute, cuts in zip(self.classes.attributes, self.classes.cuts, strict=True):
+            column = self.schema.quasi_identifiers[attribute]
+            text = line.cells.get(column.name, "")
+            ranges = np.arange(len(cuts) + 1)
+            if text:
+                code = code_of(column, text)
+                if code is None:
+                    complaints.add(f"name values of {column.name}", text, line.number)
+                    return []
+                ranges = np.array([np.searchsorted(cuts, code, side="right")])
+            picked = (picked[:, None] * (len(cuts) + 1) + ranges).ravel()
+        return [int(kind) for kind in picked]
+
+    def _class_name(self, line: Line) -> str:
+        return ", ".join(line.cells.get(name) or "all" for name in self.columns) or "everybody"
+
+    @staticmethod
+    def _hold_sums(given: dict[tuple[str, int], float], complaints: Complaints) -> None:
+        for name, total in sums_wrong(given):
+            complaints.add("have probabilities that sum up to 1", f"{name} has {total:g}")
+
+    @staticmethod
+    def _hold_states(lines: list[Line], values: tuple[str, ...], complaints: Complaints) -> None:
+        reached = {line.cells.get("then") or line.cells["to"] for line in lines} | set(values)
+        for line in {line.cells["from"]: line for line in reversed(lines)}.values():  # the first line of each
+            if line.cells["from"] not in reached:
+                complaints.add(
+                    "begin at a value, or at a state that something leads to", line.cells["from"], line.number
+                )
+
+
+def _time_order(text: str) -> tuple[int, float, str]:
+    """Numbers by size, all else as text."""
+    try:
+        return (0, float(text), text)
+    except ValueError:
+        return (1, 0.0, text)

@@ -1,0 +1,179 @@
+"""docs/series-yaml.md, made from the models: `python -m reanon_dagster.series.reference_page`."""
+
+import ast
+import dataclasses
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from enum import Enum
+from itertools import pairwise
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from reanon_dagster.series.adversary_config import Adversary
+from reanon_dagster.series.config import (
+    Column,
+    CronReleases,
+    DuckdbSource,
+    FileSource,
+    MoreCheck,
+    NamedReleases,
+    Private,
+    Publish,
+    RegularReleases,
+    SensitiveColumn,
+    SeriesConfig,
+    TechniqueConfig,
+)
+from reanon_dagster.series.knowledge_config import KnowledgeConfig
+from reanon_dagster.series.template import SERIES_YAML
+
+TARGET = Path(__file__).parents[2] / "docs" / "series-yaml.md"
+
+_SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
+    ("The file", SeriesConfig),
+    ("source: files", FileSource),
+    ("source: a DuckDB query", DuckdbSource),
+    ("releases: a cadence", RegularReleases),
+    ("releases: cron", CronReleases),
+    ("releases: names", NamedReleases),
+    ("quasi_identifiers: each column", Column),
+    ("sensitive", SensitiveColumn),
+    ("technique", TechniqueConfig),
+    ("knowledge", KnowledgeConfig),
+    ("adversary", Adversary),
+    ("checks: each check", MoreCheck),
+    ("publish", Publish),
+    ("private", Private),
+)
+_NOTES: dict[type[BaseModel], str] = {
+    SensitiveColumn: "A plain name stands for `{column: name}`.",
+    DuckdbSource: "The release's name goes into the query as it is: write the quotes yourself, `'{release}'`.",
+    CronReleases: "A release is due on the day of its tick. With a day of month and a day of week, either is enough.",
+    NamedReleases: "A named release is always due.",
+    TechniqueConfig: "The parameters stand beside the name: `{name: m-invariance, m: 2, not_eligible: defer}`.",
+    KnowledgeConfig: "What the files look like is told in [js-reduce.md](js-reduce.md#knowledge).",
+    MoreCheck: "A plain name stands for `{name: name}`; parameters stand beside it: `{name: k-anonymity, k: 5}`.",
+}
+_HEAD = (
+    "Every key that a series may have. Made from the models in `reanon_dagster/series/config.py` by "
+    "`python -m reanon_dagster.series.reference_page`. Unknown keys are errors. Relative paths begin at the file's "
+    "folder. Values are read as they are written: `no`, `007` and `2024-03-01` stay text until a key asks for more."
+)
+_WORDS = {
+    Callable: "module:function",
+    str: "text",
+    int: "whole number",
+    Decimal: "number",
+    float: "number",
+    bool: "true or false",
+}
+
+
+def markdown() -> str:
+    """The whole page."""
+    lines = [
+        "# series.yaml",
+        "",
+        _HEAD,
+        "",
+        "## A full example",
+        "",
+        "`reanon init DIR` writes this file with two small snapshots.",
+        "",
+        "```yaml",
+        SERIES_YAML.rstrip(),
+        "```",
+    ]
+    for heading, model in _SECTIONS:
+        lines += ["", f"## {heading}", "", (model.__doc__ or "").strip(), ""]
+        if model in _NOTES:
+            lines += [_NOTES[model], ""]
+        lines += _table(model)
+        if model is TechniqueConfig:
+            lines += _techniques()
+    lines += ["", "## Keys that come later", ""]
+    lines += [f"- `{key}`: {why}." for key, why in SeriesConfig.later.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _techniques() -> Iterator[str]:
+    """A table of parameters for each technique."""
+    from reanon_core.catalog import TECHNIQUES
+
+    for name, technique in TECHNIQUES.items():
+        yield from ("", f"### {name}", "", (technique.__doc__ or "").strip().splitlines()[0], "")
+        yield from ("| parameter | type | default | frozen at the first release | meaning |", "|---|---|---|---|---|")
+        meanings, types = _meanings(technique), get_type_hints(technique)
+        parameters = dataclasses.fields(technique)  # type: ignore[arg-type]  # a technique is a dataclass
+        for parameter in (field for field in parameters if field.init):
+            default = "required" if parameter.default is dataclasses.MISSING else f"`{parameter.default}`"
+            frozen = "yes" if parameter.name not in technique.changeable else "no"
+            cells = (f"`{parameter.name}`", _type(types[parameter.name]), default, frozen, meanings[parameter.name])
+            yield f"| {' | '.join(cells)} |"
+
+
+def _meanings(technique: type) -> dict[str, str]:
+    """The text under each field of a dataclass."""
+    body = ast.parse(textwrap.dedent(inspect.getsource(technique))).body[0]
+    lines = body.body if isinstance(body, ast.ClassDef) else []
+    return {
+        line.target.id: " ".join(below.value.value.split())
+        for line, below in pairwise(lines)
+        if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
+        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) and isinstance(below.value.value, str)
+    }
+
+
+def _table(model: type[BaseModel]) -> Iterator[str]:
+    yield "| key | type | default | meaning |"
+    yield "|---|---|---|---|"
+    for name, field in model.model_fields.items():
+        cells = (f"`{name}`", _type(field.annotation), _default(field), str(field.description))
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    value = field.default
+    if isinstance(value, BaseModel):
+        return f"`{{{', '.join(f'{key}: {_written(inner)}' for key, inner in value)}}}`"
+    return "none" if value is None or value == "" else f"`{_written(value)}`"
+
+
+def _written(value: object) -> str:
+    """A value as it is written in the file."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, tuple):
+        return f"[{', '.join(_written(inner) for inner in value)}]"
+    return '","' if value == "," else str(value)
+
+
+def _type(annotation: Any) -> str:
+    """A type in the words of series.yaml."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _type(inner[0])
+    if origin is Literal:
+        return " or ".join(str(value) for value in inner)
+    if origin in (Union, UnionType):
+        return " or ".join(dict.fromkeys(_type(part) for part in inner if part is not NoneType))
+    if origin is tuple:
+        return f"list of {_type(inner[0])}" if inner[-1] is Ellipsis else f"list of {len(inner)}"
+    if origin is None and issubclass(annotation, Enum):
+        return " or ".join(str(member.value) for member in annotation)
+    return _WORDS.get(origin or annotation, "keys with values")
+
+
+if __name__ == "__main__":
+    TARGET.parent.mkdir(exist_ok=True)
+    TARGET.write_text(markdown(), encoding="utf-8")

@@ -1,0 +1,175 @@
+"""A series as it is declared: its schema, its calendar, its technique, its folders."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from reanon_core.model.background import Background
+from reanon_core.model.coding import plain
+from reanon_core.model.schema import QuasiIdentifier, Schema
+from reanon_core.protocols import Check, Technique
+from reanon_dagster.series.calendar import Calendar
+from reanon_dagster.series.config import SeriesConfig, TechniqueConfig
+from reanon_dagster.series.knowledge_config import KnowledgeConfig
+from reanon_dagster.series.named_functions import found
+from reanon_dagster.series.selections import Selection, parsed
+
+
+@dataclass(frozen=True)
+class Series:
+    """One table of people, published again and again, as its series.yaml declares it."""
+
+    folder: Path
+    """The folder of series.yaml: relative paths begin here."""
+    config: SeriesConfig
+    schema: Schema
+    calendar: Calendar
+
+    @property
+    def name(self) -> str:
+        """The name, which also names folders."""
+        return self.config.series
+
+    @property
+    def title(self) -> str:
+        """The title for people."""
+        return self.config.title or self.config.series
+
+    @property
+    def published_folder(self) -> Path:
+        """Where the public files of this series go."""
+        return self.folder / self.config.publish.to / self.name
+
+    @property
+    def private_folder(self) -> Path:
+        """Where the private files of this series go."""
+        return self.folder / self.config.private.to / self.name
+
+    @cached_property
+    def technique(self) -> Technique[Any, Any]:
+        """The technique with its parameters. Built when first asked for, because that loads the compiler."""
+        technique = built(self.config.technique)
+        return technique.informed(self.background) if hasattr(technique, "informed") else technique
+
+    def shown(self, release: str) -> tuple[str, ...] | None:
+        """The columns that a release shows, in the order of the schema; None for all."""
+        columns = self.config.releases.columns.get(release)
+        return None if columns is None else tuple(name for name in self.schema.columns if name in columns)
+
+    def needed(self, release: str) -> frozenset[str]:
+        """The columns that the snapshot of a release must have: those shown up to it, and what worlds are made of.
+
+        A quasi-identifier or a non-identifier may come into the source as late as the first release that shows it.
+        """
+        if not self.config.releases.columns:
+            return frozenset(self.schema.columns)
+        needed = {self.schema.sensitive.name}
+        for place in range(self.calendar.index(release) + 1):
+            needed.update(self.shown(str(self.calendar.at(place))) or self.schema.columns)
+        return frozenset(needed)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Every parameter of the technique, also those that the file leaves out; functions by the name in the file."""
+        technique, given = self.technique, self.config.technique.params  # a technique is a dataclass
+        values = {one.name: getattr(technique, one.name) for one in fields(technique) if one.init}  # type: ignore[arg-type]
+        return {name: given[name] if callable(value) else value for name, value in values.items()}
+
+    @cached_property
+    def selections(self) -> dict[str, Selection]:
+        """Whom single releases ask for, by release; one that is not here asks for everybody."""
+        return parsed(self.config.releases.select)
+
+    @cached_property
+    def more_checks(self) -> tuple[Check, ...]:
+        """The checks that the file adds to the technique's own."""
+        from reanon_core.catalog import build_check
+
+        checks = (build_check(check.name, check.params) for check in self.config.checks)
+        return tuple(check.informed(self.background) if hasattr(check, "informed") else check for check in checks)
+
+    @cached_property
+    def background(self) -> Background | None:
+        """The knowledge that an adversary is taken to have; None if the file says nothing of it."""
+        return self._knowledge(self.config.knowledge, "knowledge")
+
+    @cached_property
+    def adversary_background(self) -> Background | None:
+        """The knowledge that attacks are given; None if the file says nothing of it."""
+        own = self._knowledge(self.config.adversary.knowledge, "adversary.knowledge")
+        return self.background if own is None else own
+
+    def _knowledge(self, config: KnowledgeConfig | None, key: str) -> Background | None:
+        from reanon_dagster.series.background_knowledge import background_of
+
+        return None if config is None else background_of(config, self.schema, self.folder, key)
+
+    def fingerprint(self) -> dict[str, object]:
+        """What is frozen at the first release, by key of series.yaml; only what JSON can hold."""
+        frozen: dict[str, object] = {"series": self.name, "source.id": self.config.source.id}
+        frozen |= self.calendar.frozen_as()
+        frozen |= {"quasi_identifiers": list(self.schema.names)}
+        for column in self.schema.quasi_identifiers:
+            frozen |= _frozen_column(column)
+        sensitive = self.schema.sensitive
+        frozen |= {
+            "sensitive": sensitive.name,
+            "sensitive.values": list(sensitive.values) if sensitive.closed else None,
+            "other": list(self.schema.other),
+            "technique.name": self.config.technique.name,
+        }
+        frozen |= {f"technique.{key}": value for key, value in sorted(self.parameters.items())}
+        if sensitive.taxonomy is not None:
+            frozen["sensitive.taxonomy"] = _digest(sensitive.taxonomy.paths)
+        if hasattr(self.technique, "informed") and self.background is not None:
+            frozen["knowledge"] = self.background.digest()
+        return dict(json.loads(json.dumps(frozen, default=str)))
+
+    def changes(self, frozen: Mapping[str, object]) -> dict[str, tuple[object, object]]:
+        """The keys whose frozen value differs from today's, with both values. More names at the end are no change."""
+        now = self.fingerprint()
+        return {
+            key: (frozen.get(key), now.get(key))
+            for key in sorted({*frozen, *now})
+            if frozen.get(key) != now.get(key)
+            and not (key == "releases.names" and _begins_with(now.get(key), frozen.get(key)))
+        }
+
+
+def built(technique: TechniqueConfig) -> Technique[Any, Any]:
+    """The technique that the file names, with its functions found.
+
+    Raises: InvalidParameter with every problem at once.
+    """
+    from reanon_core.catalog import build_technique
+
+    given = {name: found(name, value) for name, value in technique.params.items()}
+    return build_technique(technique.name, given)
+
+
+def _frozen_column(column: QuasiIdentifier) -> dict[str, object]:
+    key = f"quasi_identifiers.{column.name}"
+    tree = None
+    if column.taxonomy is not None:
+        # A tree may have thousands of leaves: its digest is enough to see that it changed.
+        tree = _digest(column.taxonomy.paths)
+    return {
+        f"{key}.kind": column.kind.value,
+        f"{key}.granularity": plain(column.granularity),
+        f"{key}.min_width": plain(column.min_width * column.granularity),
+        f"{key}.domain": list(column.domain) if column.domain else None,
+        f"{key}.missing": column.missing.value,
+        f"{key}.{'taxonomy' if column.hierarchical else 'order'}": tree,
+    }
+
+
+def _digest(paths: tuple[tuple[str, ...], ...]) -> str:
+    return hashlib.sha256(json.dumps(paths).encode()).hexdigest()
+
+
+def _begins_with(longer: object, shorter: object) -> bool:
+    return isinstance(longer, list) and isinstance(shorter, list) and longer[: len(shorter)] == shorter

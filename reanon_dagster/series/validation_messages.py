@@ -1,0 +1,121 @@
+"""What pydantic found wrong, said to a person."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ValidationError
+
+from reanon_core.model.errors import Problem
+from reanon_dagster.series.adversary_config import Adversary
+from reanon_dagster.series.config import (
+    Column,
+    CronReleases,
+    DuckdbSource,
+    FileSource,
+    NamedReleases,
+    Private,
+    Publish,
+    RegularReleases,
+    SensitiveColumn,
+    SeriesConfig,
+)
+from reanon_dagster.series.field_types import Told
+from reanon_dagster.series.knowledge_config import KnowledgeConfig
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+_MODELS: dict[str, tuple[type[BaseModel], ...]] = {
+    "source": (FileSource, DuckdbSource),
+    "releases": (RegularReleases, CronReleases, NamedReleases),
+    "quasi_identifiers": (Column,),
+    "sensitive": (SensitiveColumn,),
+    "publish": (Publish,),
+    "private": (Private,),
+    "knowledge": (KnowledgeConfig,),
+    "adversary": (Adversary,),
+}
+_RULES = {
+    "missing": "be given",
+    "string_type": "be text",
+    "string_pattern_mismatch": "begin with a letter or a digit and use letters, digits, '_' and '-' only",
+    "decimal_type": "be a number",
+    "decimal_parsing": "be a number",
+    "finite_number": "be a number",
+    "list_type": "be a list, such as [a, b]",
+    "tuple_type": "be a list, such as [a, b]",
+    "dict_type": "be keys with values, such as {key: value}",
+    "model_type": "be keys with values, such as {key: value}",
+    "model_attributes_type": "be keys with values, such as {key: value}",
+    "invalid_key": "be text",
+}
+
+
+def problems_of(error: ValidationError, model: type[BaseModel] = SeriesConfig) -> list[Problem]:
+    """Each of pydantic's findings about a file of this model as one sentence in plain words."""
+    details = error.errors(include_url=False)
+    inner = {detail["loc"][:-1] for detail in details}
+    # A list whose entries are wrong also counts as too short: the entries say it better.
+    return [
+        _problem(detail, model) for detail in details if not (detail["type"] == "too_short" and detail["loc"] in inner)
+    ]
+
+
+def _problem(detail: "ErrorDetails", model: type[BaseModel]) -> Problem:
+    # Tags of unions are written in angle brackets, so that they can be told from keys.
+    place = tuple(part for part in detail["loc"] if not str(part).startswith("<"))
+    cause = (detail.get("ctx") or {}).get("error")
+    if isinstance(cause, Told):
+        return cause.problem
+    if detail["type"] == "extra_forbidden":
+        return _unknown_key(place, model)
+    value = None if detail["type"] == "missing" else _shown(detail["input"])
+    if detail["type"] == "value_error":
+        return Problem(_named(place), str(cause), value)
+    return Problem(_named(_whole(place)), _rule(place, detail["type"], detail.get("ctx") or {}, detail["msg"]), value)
+
+
+def _rule(place: tuple[int | str, ...], kind: str, context: Mapping[str, Any], message: str) -> str:
+    if kind in {"literal_error", "enum"}:
+        return f"be one of {context['expected'].replace(chr(39), '').replace(' or ', ', ')}"
+    if "domain" in place:
+        return "be two values, such as [0, 120]"
+    if kind in {"too_short", "too_long"}:
+        return "have at least one entry"
+    return _RULES.get(kind) or f"be right: {message}"
+
+
+def _unknown_key(place: tuple[int | str, ...], model: type[BaseModel]) -> Problem:
+    *above, key = place
+    later = SeriesConfig.later.get(_named(place))
+    if later:
+        return Problem(_named(place), "be left out for now", help=later)
+    models = _MODELS.get(str(above[0]), ()) if above else (model,)
+    known = sorted({name for one in models for name in one.model_fields})
+    close = get_close_matches(str(key), known, n=1, cutoff=0.5)
+    advice = f"did you mean {close[0]}?" if close else f"known here: {', '.join(known)}"
+    return Problem(f"key {_named(place)}", "be one that reanon knows", help=advice)
+
+
+def _whole(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """A domain is wrong as a whole, not in its second entry."""
+    return place[: place.index("domain") + 1] if "domain" in place else place
+
+
+def _named(place: tuple[int | str, ...]) -> str:
+    """The place of a value as a steward finds it: releases.names, entry 2."""
+    name = ""
+    for part in place:
+        if isinstance(part, int):
+            name += f", entry {part + 1}"
+        elif part != "[key]":
+            name += f".{part}" if name else part
+    return name or "series.yaml"
+
+
+def _shown(value: object) -> str | None:
+    """A short value; what is long or nested says nothing in a sentence."""
+    if value is None:
+        return "empty"
+    return str(value) if isinstance(value, str | int | float) and len(str(value)) <= 60 else None

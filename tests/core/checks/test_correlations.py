@@ -1,0 +1,134 @@
+"""hc-safety, historical safety and the linear auditor against the definitions, on small random histories."""
+
+from random import Random
+
+import numpy as np
+import pytest
+from oracles.builders import Member, entry_of, plain_schema
+from oracles.correlations import (
+    components,
+    derived_correlations,
+    groups_of,
+    hc_unsafe,
+    refused_by_figure_6,
+    smallest_signed_sum,
+)
+from oracles.histories import ledger_of, weak_ledger
+
+from reanon_core.checks.hc_safety import HcSafety
+from reanon_core.checks.historical_safety import HistoricalSafety
+from reanon_core.checks.linear import Linear
+from reanon_core.checks.weak_m_invariance import WeakMInvariance
+from reanon_core.model.errors import InvalidParameter
+from reanon_core.model.ledger import Ledger
+from reanon_core.model.snapshot import Snapshot
+from reanon_core.model.verdict import Verdict
+from reanon_core.protocols import Check
+from reanon_core.replay import replay
+from reanon_core.techniques.cor_split.technique import CorSplit
+
+SEEDS = range(60)
+
+
+def verdicts(check: Check, ledger: Ledger) -> list[Verdict]:
+    memory, found = check.initial_memory(), []
+    for entry in ledger.entries:
+        verdict, memory = check.examine(entry, memory)
+        found.append(verdict)
+    return found
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_hc_safety_agrees_with_every_pair_of_subsets(seed: int) -> None:
+    random = Random(seed)
+    m = random.choice([2, 3])
+    ledger = weak_ledger(random, m=m, people=8, releases=4, stay=0.85)
+    for n in range(1, m + 1):
+        for at, verdict in enumerate(verdicts(HcSafety(n=n), ledger)):
+            so_far = ledger.entries[: at + 1]
+            assert verdict.violations == hc_unsafe(so_far, n)
+            assert verdict.observed["groups that Figure 6 refuses"] == refused_by_figure_6(so_far, n)
+            # Figure 6 is the stricter one: what it lets through is safe by the definition (specification, C2).
+            assert verdict.violations <= verdict.observed["groups that Figure 6 refuses"]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_linear_auditor_finds_a_small_sum_exactly_where_there_is_one(seed: int) -> None:
+    random = Random(seed)
+    m = random.choice([2, 3])
+    ledger = weak_ledger(random, m=m, people=3 * m, releases=3, stay=0.85, signatures=random.choice([1, 2]))
+    n = random.randint(2, m)
+    for at, verdict in enumerate(verdicts(Linear(n=n), ledger)):
+        groups = groups_of(ledger.entries[: at + 1])
+        # A short sum counts counterfeits as Figure 6 does; the row space is searched for people alone.
+        summed = any(smallest_signed_sum(groups, g, n - 1, 4) for g in groups if g.release == at)
+        tied = any(derived_correlations(part, n) for part in components(groups) if any(g.release == at for g in part))
+        assert verdict.holds == (not summed and not tied), (summed, tied, verdict)
+
+
+def test_a_merge_undone_is_safe_by_the_paper_and_found_by_the_auditor() -> None:
+    """Specification, C3 (a)."""
+    letters = {letter: at for at, letter in enumerate("abcdefg")}
+    values = {"a": 0, "b": 1, "c": 2, "d": 2, "e": 0, "f": 1, "g": 2}
+    ledger = ledger_of([["abc", "efg"], ["abdefg"]], values, letters)
+    assert all(verdict.holds for verdict in verdicts(HistoricalSafety(m=3, n=2), ledger))
+    assert [verdict.holds for verdict in verdicts(Linear(n=2), ledger)] == [True, False]
+
+
+def test_a_transitive_chain_is_safe_by_the_paper_and_found_by_the_auditor() -> None:
+    """Specification, C3 (b)."""
+    letters = {letter: at for at, letter in enumerate("abcdefghi")}
+    values = {"a": 0, "b": 1, "c": 2, "d": 3, "e": 2, "f": 3, "g": 0, "h": 1, "i": 1}
+    ledger = ledger_of([["abcd"], ["abef"], ["efgh"], ["cdgi"]], values, letters)
+    assert all(verdict.holds for verdict in verdicts(HcSafety(n=2), ledger))
+    assert [verdict.holds for verdict in verdicts(Linear(n=2), ledger)] == [True, True, True, False]
+
+
+def test_weak_m_invariance_allows_even_repetition_and_nothing_else() -> None:
+    letters = {letter: at for at, letter in enumerate("abcd")}
+    values = {"a": 0, "b": 1, "c": 0, "d": 1}
+    assert all(v.holds for v in verdicts(WeakMInvariance(m=2), ledger_of([["abcd"], ["ab"]], values, letters)))
+    (uneven,) = verdicts(WeakMInvariance(m=2), ledger_of([["abc"]], values, letters))
+    assert not uneven.holds
+    assert uneven.observed["groups whose values are uneven"] == 1
+
+
+def test_somebody_whose_value_changed_ties_nothing_together() -> None:
+    """a stands with b among values 0 and 1, then with c among 2 and 3: that says nothing of b and c."""
+    schema = plain_schema(values=4)
+    first = entry_of(schema, [Member(0, (0, 0), 0, 0), Member(1, (0, 0), 1, 0)])
+    second = entry_of(schema, [Member(0, (0, 0), 2, 0), Member(2, (0, 0), 3, 0)])
+    for check in (Linear(n=2), HcSafety(n=2), HistoricalSafety(m=2, n=2, episodes=True)):
+        assert all(verdict.holds for verdict in verdicts(check, Ledger((first, second))))
+
+
+def test_historical_safety_counts_people_who_live_too_long() -> None:
+    letters = {letter: at for at, letter in enumerate("ab")}
+    ledger = ledger_of([["ab"]] * 3, {"a": 0, "b": 1}, letters)
+    answers = verdicts(HistoricalSafety(m=2, n=1, max_lifespan=2), ledger)
+    assert [verdict.violations for verdict in answers] == [0, 0, 2]
+
+
+@pytest.mark.parametrize(
+    "build", [lambda: HcSafety(n=0), lambda: HistoricalSafety(m=1, n=2, max_lifespan=0), lambda: Linear(n=0, combine=9)]
+)
+def test_a_parameter_out_of_range_is_refused(build) -> None:
+    with pytest.raises(InvalidParameter):
+        build()
+
+
+def test_strict_decides_wholly_what_some_hundred_people_were_published_in() -> None:
+    rng, technique = np.random.default_rng(1), CorSplit(m=3, n=2, not_eligible="pad")
+    qi, values = rng.integers(0, 100, (1, 140)).astype(np.int32), rng.integers(0, 5, 140).astype(np.int32)
+    tables = []
+    for release in range(6):
+        here = np.sort(rng.choice(80 + 12 * release, 70 + 8 * release, replace=False))
+        tables.append(Snapshot(plain_schema(columns=1, values=5), here.astype(np.int64), qi[:, here], values[here]))
+    check, groups = Linear(n=2), 0
+    memory = check.initial_memory()
+    for entry in replay(technique, tables, rng).entries:
+        verdict, memory = check.examine(entry, memory)
+        groups += entry.release.boxes.count
+        assert verdict.holds, verdict
+        assert verdict.observed["groups not decided beyond 4 groups"] == 0
+    assert groups > 100  # more than a history that is searched by its shortest sums alone

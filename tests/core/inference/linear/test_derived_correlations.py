@@ -1,0 +1,129 @@
+"""The searches for derived correlations against every signed sum and every vector of the row space."""
+
+from random import Random
+
+import numpy as np
+import pytest
+from oracles.correlations import (
+    components,
+    derived_correlations,
+    groups_of,
+    smallest_signed_sum,
+)
+from oracles.histories import ledger_of, weak_ledger
+
+from reanon_core.checks.linear import Linear
+from reanon_core.checks.membership_table import Appearances
+from reanon_core.checks.signed_sums import smallest_sums
+from reanon_core.inference.linear.components import Incidence, small_components
+from reanon_core.inference.linear.correlation_rules import ties_of
+from reanon_core.inference.view.known_groups import Standings, standings
+from reanon_core.inference.view.membership import Web
+from reanon_core.model.ledger import Ledger
+
+
+def stood(ledger: Ledger) -> Standings:
+    return standings(ledger.history(), ledger.knowledge(groups_known=True))
+
+
+def drawn(seed: int) -> tuple[Ledger, int, int]:
+    random = Random(seed)
+    m = random.choice([3, 4])
+    return weak_ledger(random, m=m, people=3 * m, releases=3, stay=0.85), random.randint(2, m), random.choice([3, 4])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_judge_finds_a_small_sum_of_a_release_exactly_where_there_is_one(seed: int) -> None:
+    ledger, n, most = drawn(seed)
+    known = Appearances.none()
+    for at, entry in enumerate(ledger.entries):
+        known = known.joined(entry)
+        groups = groups_of(ledger.entries[: at + 1])
+        found = smallest_sums(known, known.groups - entry.release.boxes.count, n - 1, most)
+        expected = [smallest_signed_sum(groups, group, n - 1, most) for group in groups if group.release == at]
+        # A sum whose first groups cancel wholly belongs to the others, so groups are compared all together.
+        assert bool((found > 0).any()) == any(expected)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_attack_ties_nobody_who_is_not_tied_and_misses_no_set_of_a_small_component(seed: int) -> None:
+    ledger, n, most = drawn(seed)
+    known = stood(ledger)
+    ties = ties_of(known, n, most)
+    parts = components(groups_of(ledger.entries))
+    expected = {frozenset((frozenset(a), frozenset(b))) for part in parts for a, b in derived_correlations(part, n)}
+    sides = [
+        tuple(known.persons[ties.person[ties.start[i] : ties.start[i + 1]]].tolist()) for i in range(len(ties.closed))
+    ]
+    pairs = list(zip(sides[::2], sides[1::2], ties.closed[::2], ties.closed[1::2], strict=True))
+    whole = {frozenset((frozenset(a), frozenset(b))) for a, b, one, two in pairs if one and two}
+    # A pair with common people is a tie too; without them it is one of the expected.
+    for a, b, one, two in pairs:
+        if one and two and not set(a) & set(b) and max(len(a), len(b)) < n:
+            assert frozenset((frozenset(a), frozenset(b))) in expected
+    single = {pair for pair in expected if all(len(side) == 1 for side in pair)}
+    assert _closure(single) == _closure({pair for pair in whole if all(len(side) == 1 for side in pair)})
+
+
+def _closure(pairs: set[frozenset[frozenset[int]]]) -> set[frozenset[int]]:
+    """The classes of people who are tied one to one."""
+    classes: list[set[int]] = []
+    for pair in pairs:
+        people = {person for side in pair for person in side}
+        near = [one for one in classes if one & people]
+        classes = [one for one in classes if one not in near] + [people.union(*near)]
+    return {frozenset(one) for one in classes}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_small_components_are_the_connected_groups(seed: int) -> None:
+    random = Random(seed)
+    ledger = weak_ledger(random, m=3, people=14, releases=3, stay=0.5, signatures=2)
+    web = stood(ledger).web
+    arrays = (web.person.copy(), web.group.copy(), web.previous.copy(), web.latest.copy(), web.first.copy())
+    found = small_components(*arrays, 0, web.groups, np.ones(web.groups, np.bool_), 48)
+    listed = {frozenset(part[part >= 0].tolist()) for part in np.split(found, np.flatnonzero(found < 0) + 1)} - {
+        frozenset()
+    }
+    groups = groups_of(ledger.entries)
+    assert listed == {frozenset(groups.index(group) for group in part) for part in components(groups)}
+    few = small_components(*arrays, 0, web.groups, np.ones(web.groups, np.bool_), 2)
+    kept = {frozenset(part[part >= 0].tolist()) for part in np.split(few, np.flatnonzero(few < 0) + 1)} - {frozenset()}
+    assert kept == {part for part in listed if len(part) <= 2}
+
+
+def test_a_small_component_shows_what_no_sum_of_four_groups_does() -> None:
+    """x - l = cdkx - ijkl - (abcd - abef + efgh - ghij): six groups, and every fewer of them are silent."""
+    letters = {letter: at for at, letter in enumerate("abcdefghijklx")}
+    values = {"a": 0, "b": 1, "c": 2, "d": 3, "e": 2, "f": 3, "g": 0, "h": 1, "i": 2, "j": 3, "k": 0, "l": 1, "x": 1}
+    ledger = ledger_of([["abcd"], ["abef"], ["efgh"], ["ghij"], ["ijkl"], ["cdkx"]], values, letters)
+    groups = groups_of(ledger.entries)
+    assert smallest_signed_sum(groups, groups[-1], 1, 4) == 0
+    assert smallest_signed_sum(groups, groups[-1], 1, 6) == 1
+    incidence = Incidence([sorted(group.people) for group in groups], [0] * len(groups))
+    assert incidence.correlations(list(range(6)), 1) == [((letters["l"],), (letters["x"],))]
+    assert incidence.correlations(list(range(5)), 1) == []
+    check = Linear(n=2)
+    memory, answers = check.initial_memory(), []
+    for entry in ledger.entries:
+        verdict, memory = check.examine(entry, memory)
+        answers.append(verdict.holds)
+    assert answers == [True] * 5 + [False]
+
+
+def test_a_web_is_longer_by_a_release_and_survives_packing() -> None:
+    letters = {letter: at for at, letter in enumerate("abcd")}
+    ledger = ledger_of([["ab", "cd"], ["ac*"]], {"a": 0, "b": 1, "c": 1, "d": 0}, letters)
+    web = stood(ledger).web
+    assert web.groups == 3
+    assert web.size.tolist() == [2, 2, 3]
+    again = Web.restored(web.packed())
+    for name in ("person", "group", "previous", "first", "size", "latest"):
+        assert np.array_equal(getattr(again, name), getattr(web, name))
+    assert web.previous[web.latest[0]] == 0
+
+
+def test_a_group_of_whom_nobody_is_certain_ties_nobody() -> None:
+    pair, strangers = [0, 1], []
+    assert Incidence([pair, strangers], [0, 2]).correlations([0, 1], 1) == []
+    assert Incidence([[0, 1], [0, 2], strangers], [0, 0, 2]).correlations([0, 1, 2], 1) == [((1,), (2,))]

@@ -1,0 +1,79 @@
+"""The compiled split against the paper's words."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles.split import split as literal_split
+
+from reanon_core.bucketing.bucket_split import split_buckets
+from reanon_core.bucketing.layout import COUNTERFEIT, Layout
+from reanon_core.bucketing.signatures import Signatures
+from reanon_core.kernels.dense_ranks import DENSE_RANGE, dense_ranks
+from reanon_core.kernels.packed_ranks import lane_width
+from reanon_core.model.arrays import MISSING
+from reanon_core.recoding.lengths import length_scales
+
+
+def groups_of(group: np.ndarray) -> set[tuple[int, ...]]:
+    return {tuple(np.flatnonzero(group == one).tolist()) for one in np.unique(group)}
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    sizes=st.lists(st.tuples(st.integers(2, 4), st.integers(1, 7)), min_size=1, max_size=3),
+    spread=st.sampled_from([3, 20, 300, 70_000, 10**9]),
+    attributes=st.integers(1, 5),
+    empty=st.sampled_from([0.0, 0.3]),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_compiled_split_makes_the_groups_of_the_literal_one(
+    seed: int, sizes: list[tuple[int, int]], spread: int, attributes: int, empty: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    starts = np.cumsum([0, *(length for lists, length in sizes for _ in range(lists))])
+    entries = int(starts[-1])
+    qi = rng.integers(-spread // 2, spread, size=(attributes, entries)).astype(np.int32)
+    qi[rng.random(qi.shape) < empty] = MISSING
+    fake = rng.random(entries) < empty / 2
+    row = np.where(fake, COUNTERFEIT, np.arange(entries)).astype(np.int32)
+    slot = np.repeat(np.arange(len(starts) - 1), np.diff(starts)).astype(np.int32)
+    signatures = Signatures.of([tuple(range(lists)) for lists, _ in sizes])
+    extent = np.tile(np.array([[-spread // 2], [spread]], dtype=np.int64), attributes)
+    layout = Layout(row, slot, starts)
+    scales = length_scales(extent[1] - extent[0], layout.deepest)
+    group = split_buckets(qi, layout, signatures, extent[0], scales)
+
+    codes = [
+        [None if fake[e] or qi[a, e] == MISSING else int(qi[a, e]) for a in range(attributes)] for e in range(entries)
+    ]
+    expected, at = set(), 0
+    for lists, length in sizes:
+        bucket = [list(range(at + i * length, at + (i + 1) * length)) for i in range(lists)]
+        at += lists * length
+        expected |= {
+            tuple(sorted(found))
+            for found in literal_split(bucket, codes, [spread + spread // 2 + (spread % 2)] * attributes)
+        }
+    assert groups_of(group) == expected
+
+
+@pytest.mark.parametrize(("distinct", "width"), [(1, 8), (127, 8), (128, 16), (32_767, 16), (32_768, 32)])
+def test_a_lane_has_room_for_every_rank_and_the_empty_one(distinct: int, width: int) -> None:
+    assert lane_width(distinct) == width
+
+
+@given(st.lists(st.integers(1, 10**9), min_size=1, max_size=6), st.integers(1, 10**6))
+def test_scaled_lengths_are_whole_comparable_and_never_overflow(spans: list[int], layers: int) -> None:
+    scales = length_scales(np.array(spans), layers)
+    normalised = [int(scale) * span for scale, span in zip(scales, spans, strict=True)]
+    assert layers * sum(normalised) < 2**63
+    assert max(normalised) <= 1.51 * min(normalised) or max(spans) > 2**30
+
+
+@pytest.mark.parametrize("far", [0, DENSE_RANGE, 2**30])
+def test_ranks_are_dense_whatever_the_spread(far: int) -> None:
+    codes = np.array([5, MISSING, -3, 5, far], dtype=np.int32)
+    ranks, values = dense_ranks(codes)
+    assert values.tolist() == sorted({5, -3, far})
+    assert [int(values[r]) if r >= 0 else None for r in ranks] == [5, None, -3, 5, far]

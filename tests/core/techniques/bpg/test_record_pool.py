@@ -1,0 +1,215 @@
+"""Queries, dirty records, people who left, invented ones, and partitioners of other people."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from builders.bpg import COLUMNS, entries, histories, published, shown, table
+from oracles.atoms import subsets_breached
+
+from reanon_core.checks.atoms import Atoms
+from reanon_core.checks.well_formedness import WellFormedness
+from reanon_core.frames import snapshot_from_frame
+from reanon_core.model.errors import InvalidParameter, Refused, Unpublishable
+from reanon_core.model.ledger import Entry
+from reanon_core.model.release import Auxiliary, Release
+from reanon_core.model.snapshot import INVENTED, REMEMBERED, Snapshot
+from reanon_core.publishing import publish
+from reanon_core.techniques.bpg.technique import Bpg
+
+FOUR = table([1, 2, 3, 4], [0, 1, 2, 3])
+THREE = table([1, 2, 3], [0, 1, 2])
+
+
+def asking(snapshot: Snapshot, people: set[int]) -> Snapshot:
+    return replace(snapshot, selected=np.isin(snapshot.persons, list(people)))
+
+
+def test_nobody_is_published_whom_nobody_asked_for_unless_it_is_needed() -> None:
+    found = published(Bpg(k=2, ell=2, reserve=1), [FOUR, asking(FOUR, {1, 2})])
+    assert shown(found[1][1]) == [{1, 2}]
+    assert entries(found)[1].dirty == 0
+
+
+def test_a_dirty_record_is_added_where_one_alone_would_stay() -> None:
+    found = published(Bpg(k=2, ell=2, reserve=1), [FOUR, asking(FOUR, {1, 2, 3})])
+    assert shown(found[1][1]) == [{1, 2, 3, 4}]
+    assert entries(found)[1].dirty == 1
+
+
+def test_max_dirty_binds_and_the_reason_names_it() -> None:
+    rest = {"k": 2, "ell": 2, "reserve": 1}
+    two = asking(table([1, 2, 3, 5, 6], [0, 1, 2, 0, 1]), {1, 2, 5, 6})
+    assert shown(published(Bpg(**rest, max_dirty=0.34), [THREE, two])[1][1]) == [{1, 2, 3}, {5, 6}]
+    tight = published(Bpg(**rest, max_dirty=0.33), [THREE, two])[1][1]
+    assert shown(tight) == [{5, 6}]
+    ((reason, count),) = tight.withheld.items()
+    assert count == 2
+    assert reason.startswith("too dirty: more than max_dirty = 0.33")
+
+
+def test_where_an_extension_is_too_dirty_some_who_are_asked_for_are_held_back_instead() -> None:
+    people = list(range(8))
+    everybody = table(people, [i % 4 for i in people])
+    rest = {"k": 3, "ell": 2, "reserve": 1, "max_dirty": 0.0}
+    publication = published(Bpg(**rest), [everybody, asking(everybody, set(range(7)))])[1][1]
+    assert len(publication.trace.persons) == 5
+    assert [reason.split(":")[0] for reason in publication.withheld] == ["held back"]
+
+
+def test_people_who_were_never_published_and_are_not_asked_for_are_not_touched() -> None:
+    more = table([1, 2, 3, 4, 5, 6], [0, 1, 2, 3, 0, 1])
+    publication = published(Bpg(k=2, ell=2, reserve=1), [FOUR, asking(more, {1, 2, 3, 4, 5})])[1][1]
+    assert shown(publication) == [{1, 2, 3, 4}]
+
+
+def test_a_query_for_nobody_gives_an_empty_release() -> None:
+    publication = published(Bpg(k=2, ell=2), [asking(FOUR, set())])[0][1]
+    assert publication.release.size == 0
+    assert not publication.withheld
+
+
+def test_somebody_who_left_is_published_once_more_as_they_were_last() -> None:
+    """3 had the value 2, then 3; the place of 3 widens the box."""
+    first, second = table([1, 2, 3], [0, 1, 2], [0, 0, 5]), table([1, 2, 3], [0, 1, 3], [0, 0, 9])
+    left = table([1, 2], [0, 1])
+    found = published(Bpg(k=2, ell=2, reserve=1, pool="stored"), [first, second, left])
+    assert shown(found[2][1]) == [{1, 2, 3}]
+    entry = entries(found)[2]
+    place = entry.snapshot.persons.tolist().index(3)
+    assert entry.snapshot.origin is not None
+    assert entry.snapshot.origin[place] == REMEMBERED
+    assert entry.snapshot.sensitive[place] == 3
+    assert entry.release.boxes.high[0].tolist() == [9]
+    assert (entry.dirty, entry.auxiliary.total) == (1, 0)
+    alive = published(Bpg(k=2, ell=2, reserve=1, pool="alive"), [first, second, left])
+    assert len(alive) == 2  # nothing can be published without 3
+
+
+def test_somebody_who_came_back_has_their_own_value_again() -> None:
+    away, back = table([1, 2], [0, 1]), table([1, 2, 3], [0, 1, 3])
+    found = published(Bpg(k=2, ell=2, reserve=1, pool="stored"), [THREE, away, back, away])
+    values = [
+        dict(zip(e.snapshot.persons.tolist(), e.snapshot.sensitive.tolist(), strict=True))[3] for e in entries(found)
+    ]
+    assert values == [2, 2, 3, 3]
+
+
+def test_a_ghost_stands_in_for_somebody_who_left_and_counts_as_a_counterfeit() -> None:
+    first, left = table([1, 2, 3], [0, 1, 2], [0, 0, 9]), table([1, 2], [0, 1])
+    found = published(Bpg(k=2, ell=2, reserve=1, variant="ghost"), [first, left])
+    entry = entries(found)[1]
+    assert shown(found[1][1]) == [{1, 2, 3}]
+    assert (entry.dirty, entry.auxiliary.total, entry.release.size) == (0, 1, 3)
+    assert entry.release.boxes.high[0].tolist() == [0]  # it has no place of its own
+    assert entry.presence().persons.tolist() == [1, 2]
+    assert found[1][1].notes == (
+        "1 row is invented (ghost): whoever knows who left the table may see through that (docs/guarantees.md)",
+    )
+    again = published(Bpg(k=2, ell=2, reserve=1, pool="stored"), [first, left, left])  # the ghost left no mark on 3
+    mixed = publish(Bpg(k=2, ell=2, reserve=1, pool="stored"), left, found[1][1].state, np.random.default_rng(0))
+    assert mixed.drawn is not None
+    assert mixed.drawn.sensitive.tolist() == entries(again)[2].snapshot.sensitive.tolist() == [0, 1, 2]
+
+
+def test_too_few_newcomers_are_joined_by_invented_ones_with_other_values() -> None:
+    lonely = table([7, 8], [1, 1])
+    found = published(Bpg(k=3, ell=2, reserve=1, variant="ghost"), [lonely])
+    entry = entries(found)[0]
+    assert (entry.release.size, entry.auxiliary.total) == (3, 1)
+    assert len(set(entry.release.sensitive.tolist())) == 2
+    later = published(Bpg(k=3, ell=2, reserve=1, variant="ghost"), [lonely, lonely, lonely])
+    people = [entry.trace.persons.tolist() for entry in entries(later)]
+    assert people[0] == people[1] == people[2]  # the invented one is met again
+    assert subsets_breached(entries(later), 3, 2) == 0
+    assert not published(Bpg(k=3, ell=2, reserve=1, variant="ghost", max_dirty=0.3), [lonely])
+
+
+def test_an_invented_newcomer_never_comes_back_as_a_real_person() -> None:
+    lonely = table([7, 8], [1, 1])
+    rest = {"k": 3, "ell": 2, "reserve": 1}
+    first = published(Bpg(variant="ghost", **rest), [lonely])[0][1]
+    assert (first.state.last < 0).sum() == 1
+    with pytest.raises(Unpublishable):
+        publish(Bpg(pool="stored", **rest), lonely, first.state, np.random.default_rng(0))
+    again = publish(Bpg(variant="ghost", **rest), lonely, first.state, np.random.default_rng(0))
+    assert again.auxiliary.total == 1
+
+
+def test_a_ghost_that_is_not_counted_is_seen() -> None:
+    found = published(Bpg(k=2, ell=2, reserve=1, variant="ghost"), [THREE, table([1, 2], [0, 1])])
+    entry = entries(found)[1]
+    assert WellFormedness().examine(entry, {})[0].holds
+    silent = Entry(entry.snapshot, entry.release, Auxiliary.none(), entry.trace)
+    assert WellFormedness().examine(silent, {})[0].observed["groups with a wrong number of counterfeits"] == 1
+    assert entry.snapshot.origin is not None
+    real = replace(entry.snapshot, origin=np.where(entry.snapshot.origin == INVENTED, REMEMBERED, 0))
+    assert not WellFormedness().examine(Entry(real, entry.release, entry.auxiliary, entry.trace), {})[0].holds
+
+
+def test_a_remembered_row_with_a_value_never_published_is_seen() -> None:
+    found = published(Bpg(k=2, ell=2, reserve=1, pool="stored"), [THREE, table([1, 2], [0, 1])])
+    check = Atoms(k=2, ell=2)
+    first, second = entries(found)
+    _, memory = check.examine(first, check.initial_memory())
+    assert check.examine(second, memory)[0].holds
+    row = second.trace.rows[second.trace.persons.tolist().index(3)]
+    values = second.release.sensitive.copy()
+    values[row] = 3
+    forged = Entry(
+        second.snapshot, Release(second.release.group, values, second.release.boxes), second.auxiliary, second.trace
+    )
+    verdict = check.examine(forged, memory)[0]
+    assert verdict.violations == verdict.observed["people not in the table with a value never published of them"] == 1
+
+
+def test_a_frame_can_be_asked_for_in_part() -> None:
+    frame = pd.DataFrame({"id": list("abcd"), "a": [1, 2, 3, 4], "b": [0, 0, 0, 0], "s": list("uvwx")})
+    snapshot = snapshot_from_frame(frame, COLUMNS, id_column="id", selected=frame["a"] > 2)
+    assert sorted(snapshot.answer().qi[0].tolist()) == [3, 4]
+    assert snapshot_from_frame(frame, COLUMNS, id_column="id").answer().size == 4
+
+
+def test_a_technique_that_draws_on_another_table_is_refused() -> None:
+    ((snapshot, publication),) = published(Bpg(k=2, ell=2), [FOUR])
+    assert publication.entry(snapshot).snapshot.size == 4
+    forged = replace(snapshot, sensitive=snapshot.sensitive[::-1])
+    with pytest.raises(Refused, match="another table than its snapshot"):
+        replace(publication, drawn=forged).entry(snapshot)
+    with pytest.raises(Refused, match="another table"):
+        replace(publication, drawn=asking(snapshot, {1})).entry(snapshot)
+
+
+@pytest.mark.parametrize("pool", ["alive", "stored"])
+def test_an_odd_partitioner_is_made_safe(pool: str) -> None:
+    def by_parity(snapshot: Snapshot, rng: np.random.Generator) -> list[int]:
+        """Neither connected, nor large enough, nor the same from one release to the next; and some are left out."""
+        odd, left_out = rng.integers(5, 900), rng.random(snapshot.size) < 0.2
+        return [-1 if out else int(code) % 7 * odd for code, out in zip(snapshot.qi.sum(axis=0), left_out, strict=True)]
+
+    technique = Bpg(k=3, ell=2, reserve=1, over=by_parity, pool=pool)
+    reasons: list[str] = []
+    for seed in range(25):
+        found = published(technique, histories(seed, change=0.1, subset=0.9, leave=0.1, ask=None if seed % 2 else 0.7))
+        assert subsets_breached(entries(found), 3, 2) == 0
+        for snapshot, publication in found:
+            assert publication.entry(snapshot).withheld == sum(publication.withheld.values())
+        reasons += [reason for _, publication in found for reason in publication.withheld]
+    assert any(reason.startswith("left out") for reason in reasons)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (lambda s, _: np.zeros(s.size), "float64 of shape"),
+        (lambda s, _: np.zeros(s.size + 1, int), "shape (5,)"),
+        (lambda s, _: ["a"] * s.size, "must give one whole number for each of the 4 rows"),
+        (lambda _, __: 1 / 0, "ZeroDivisionError"),
+    ],
+)
+def test_a_partitioner_that_does_not_keep_its_contract_is_an_error_in_a_sentence(given, said: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InvalidParameter) as caught:
+        published(Bpg(k=2, over=given), [FOUR])
+    assert said in str(caught.value)
+    assert "over: " in str(caught.value)

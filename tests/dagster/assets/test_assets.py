@@ -1,0 +1,414 @@
+"""The assets, run in process: what they record, what they refuse, and what they never say."""
+
+import dataclasses
+import json
+import sys
+import time
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import dagster as dg
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+from builders.assets import ASSETS, QUIET, Maker, checked, said
+from builders.faults import Forgetful
+from builders.series import lively, people, write_series
+from dagster._serdes import serialize_value
+
+from reanon_core.model.release import Release
+from reanon_dagster.assets.plots import history_plot
+from reanon_dagster.cli import main
+from reanon_dagster.definitions import series_definitions
+from reanon_dagster.releasing import judgement
+from reanon_dagster.releasing.candidate import digest
+from reanon_dagster.releasing.evidence import ReleaseNumbers
+from reanon_dagster.releasing.release import look, publish_release
+from reanon_dagster.releasing.staged_candidate import packed, restored
+from reanon_dagster.series.series_file import load_series
+
+JUDGES = {"well_formedness", "k_anonymity", "l_diversity", "m_uniqueness", "m_invariance"}
+TODAY = date(2030, 1, 1)
+
+
+@pytest.fixture
+def maker(tmp_path: Path) -> Iterator[Maker]:
+    with dg.DagsterInstance.ephemeral() as instance:
+        yield Maker(write_series(tmp_path, snapshots=lively()), instance)
+
+
+def published(folder: Path) -> list[str]:
+    there = folder / "published" / "clinic"
+    return sorted(path.name for path in there.iterdir()) if there.exists() else []
+
+
+def committed(maker: Maker) -> list[tuple[int, str, str]]:
+    return [
+        (record.position, record.release, record.manifest_digest) for record in look(load_series(maker.path)).records
+    ]
+
+
+def correct(folder: Path, release: str, frame: pd.DataFrame) -> None:
+    frame.to_csv(folder / "snapshots" / f"{release}.csv", index=False)
+
+
+def ineligible() -> pd.DataFrame:
+    """Everybody of r1, and sixty new people of whom forty have one value."""
+    frame = people(300)
+    frame.loc[240:279, "disease"] = "flu"
+    return frame
+
+
+def test_every_release_is_published_in_one_run_and_all_its_checks_are_recorded(maker: Maker, tmp_path: Path) -> None:
+    for release in ("r1", "r2", "r3"):
+        result = maker.make(release)
+        assert result.success
+        assert checked(result) == dict.fromkeys({"valid", "drift", *JUDGES}, True)
+        assert {one.partition for one in result.get_asset_check_evaluations()} == {release}
+    assert published(tmp_path) == ["r1", "r2", "r3"]
+    for asset in ASSETS:
+        assert maker.made(asset) == ["r1", "r2", "r3"]
+    for name in JUDGES:
+        key = dg.AssetCheckKey(maker.key("candidate"), name)
+        history = maker.instance.event_log_storage.get_asset_check_execution_history(key, limit=10)
+        assert [record.partition for record in history] == ["r3", "r2", "r1"]
+        assert {record.status.value for record in history} == {"SUCCEEDED"}
+
+
+def test_metadata_are_numbers_with_a_history_schema_lineage_and_what_a_release_builds_on(
+    maker: Maker, tmp_path: Path
+) -> None:
+    maker.make("r1")
+    first = maker.metadata("candidate")["candidate digest"].value
+    assert maker.metadata("candidate")["previous release"].value.startswith("none")
+    maker.make("r2")
+    candidate, out, evidence = (maker.metadata(asset) for asset in ("candidate", "published", "evidence"))
+    manifest = json.loads((tmp_path / "published" / "clinic" / "r2" / "manifest.json").read_text())
+    for name in ("people", "rows", "groups", "counterfeits", "withheld", "seconds"):
+        assert isinstance(candidate[name].value, int | float)
+    assert candidate["previous release"].value == "r1"
+    assert candidate["previous release's digest"].value == first
+    assert out["previous manifest's digest"].value == manifest["previous_manifest"]
+    assert out["dagster/row_count"].value == manifest["rows"] == candidate["rows"].value
+    table = pd.read_csv(tmp_path / "published" / "clinic" / "r2" / "table.csv")
+    assert [column.name for column in out["dagster/column_schema"].value.columns] == list(table.columns)
+    lineage = out["dagster/column_lineage"].value.deps_by_column
+    assert {name: [(dep.asset_key, dep.column_name) for dep in deps] for name, deps in lineage.items()} == {
+        name: [(maker.key("snapshot"), name.removesuffix("_min").removesuffix("_max"))]
+        for name in table.columns
+        if name != "group_id"
+    }
+    numbers = {name: value.value for name, value in evidence.items() if name != "history"}
+    assert all(isinstance(value, int | float) for value in numbers.values()), numbers
+    assert numbers["exposed by intersection"] == 0
+    assert numbers["attacked by intersection"] > 0
+    assert {"query-error", "gcp", "seconds", "peak memory, MB"} <= set(numbers)
+
+
+def test_the_plot_is_a_small_markdown_image_also_after_many_releases(maker: Maker) -> None:
+    maker.make("r1")
+    history = maker.metadata("evidence")["history"]
+    assert isinstance(history, dg.MarkdownMetadataValue)
+    assert str(history.value).startswith("![rows and counterfeits of all releases](data:image/png;base64,")
+    many = [
+        ReleaseNumbers(f"{1990 + i // 12}-{1 + i % 12:02d}", 20_000 + i * 31 % 977, 3_000, i % 40) for i in range(120)
+    ]
+    assert len(str(history.value)) < 60_000
+    assert len(history_plot(many)) < 60_000
+
+
+@pytest.mark.parametrize("asset", ["snapshot", "candidate", "published"])
+def test_a_release_that_later_ones_build_on_is_frozen(maker: Maker, asset: str) -> None:
+    maker.make("r1")
+    maker.make("r2")
+    before = committed(maker)
+    assert "r1 is frozen" in maker.refusal("r1", [asset])
+    assert "r1 is frozen" in maker.refusal("r1")
+    assert maker.made(asset) == ["r1", "r2"]
+    assert committed(maker) == before
+
+
+def test_the_evidence_of_an_old_release_can_be_made_again(maker: Maker) -> None:
+    maker.make("r1")
+    before = maker.metadata("evidence")["attacked by intersection"].value
+    maker.make("r2")
+    assert maker.make("r1", ["evidence"]).success
+    assert maker.metadata("evidence")["attacked by intersection"].value == before
+
+
+def test_the_latest_release_again_from_the_same_snapshot_is_nothing_to_do(maker: Maker, tmp_path: Path) -> None:
+    maker.make("r1")
+    maker.make("r2")
+    before, manifest = committed(maker), tmp_path / "published" / "clinic" / "r2" / "manifest.json"
+    written = manifest.stat().st_mtime_ns
+    result = maker.make("r2")
+    assert result.success
+    assert checked(result) == dict.fromkeys({"valid", "drift", *JUDGES}, True)
+    for asset in ("candidate", "published"):
+        assert maker.metadata(asset)["nothing to do"].value == "published, same snapshot"
+        assert maker.make("r2", [asset]).success
+    assert committed(maker) == before
+    assert manifest.stat().st_mtime_ns == written
+
+
+@pytest.mark.parametrize("assets", [ASSETS, ["snapshot"], ["candidate"]], ids=["all", "snapshot", "candidate"])
+def test_the_latest_release_from_another_snapshot_is_refused_with_the_way_out(
+    maker: Maker, tmp_path: Path, assets: list[str]
+) -> None:
+    maker.make("r1")
+    before = committed(maker)
+    correct(tmp_path, "r1", people(120))
+    refusal = maker.refusal("r1", assets)
+    assert "put the first snapshot back" in refusal
+    assert "carry the correction into the next release" in refusal
+    assert committed(maker) == before
+    assert maker.made("published") == ["r1"]
+
+
+def test_a_release_before_its_turn_is_refused_and_its_snapshot_may_be_looked_at(maker: Maker, tmp_path: Path) -> None:
+    maker.make("r1")
+    assert "r2 comes first" in maker.refusal("r3")
+    assert maker.made("snapshot") == ["r1", "r3"]
+    assert maker.made("candidate") == ["r1"]
+    assert "r3 has no candidate" in maker.refusal("r3", ["published"])
+    assert "r3 is not published" in maker.refusal("r3", ["evidence"])
+    assert published(tmp_path) == ["r1"]
+
+
+def test_published_alone_needs_a_candidate_and_then_lets_it_through(maker: Maker, tmp_path: Path) -> None:
+    assert "r1 has no candidate" in maker.refusal("r1", ["published"])
+    assert maker.make("r1", ["candidate"]).success
+    assert "r2 has no candidate" in maker.refusal("r2", ["published"])
+    assert published(tmp_path) == []
+    assert maker.make("r1", ["published"]).success
+    assert published(tmp_path) == ["r1"]
+
+
+def test_a_range_of_releases_in_one_run_is_refused(maker: Maker, tmp_path: Path) -> None:
+    job = series_definitions(maker.path).resolve_job_def("clinic_release")
+    tags = {"dagster/asset_partition_range_start": "r1", "dagster/asset_partition_range_end": "r3"}
+    result = job.execute_in_process(instance=maker.instance, tags=tags, run_config=QUIET, raise_on_error=False)
+    assert not result.success
+    assert published(tmp_path) == []
+
+
+def test_a_planted_fault_fails_its_check_publishes_nothing_and_holds_the_next_release_back(
+    maker: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as faulty:
+        faulty.setitem(sys.modules["reanon_core.catalog"].TECHNIQUES, "m-invariance", Forgetful)
+        assert maker.make("r1").success
+        result = maker.make("r2")
+        assert not result.success
+        assert "m-invariance fails" in said(result)
+        evaluations = {one.check_name: one for one in result.get_asset_check_evaluations()}
+        assert {name for name, one in evaluations.items() if not one.passed} == {"m_invariance"}
+        assert evaluations["m_invariance"].partition == "r2"
+        assert evaluations["m_invariance"].severity is dg.AssetCheckSeverity.ERROR
+        assert evaluations["m_invariance"].metadata["violations"].value > 0
+        assert "r2 has no candidate" in maker.refusal("r2", ["published"])
+        assert "r2 comes first" in maker.refusal("r3")
+    assert published(tmp_path) == ["r1"]
+    assert [release for _, release, _ in committed(maker)] == ["r1"]
+    assert maker.made("candidate") == maker.made("published") == ["r1"]
+    key = dg.AssetCheckKey(maker.key("candidate"), "m_invariance")
+    history = maker.instance.event_log_storage.get_asset_check_execution_history(key, limit=10)
+    answers = [(record.partition, record.status.value) for record in history if record.status.value != "PLANNED"]
+    assert answers == [("r2", "FAILED"), ("r1", "SUCCEEDED")]
+    assert maker.make("r2").success  # with the fault mended it goes on
+    assert published(tmp_path) == ["r1", "r2"]
+
+
+def test_new_rows_that_are_not_eligible_fail_the_release_until_the_snapshot_is_corrected(
+    maker: Maker, tmp_path: Path
+) -> None:
+    maker.make("r1")
+    right = pd.read_csv(tmp_path / "snapshots" / "r2.csv")
+    correct(tmp_path, "r2", ineligible())
+    refusal = maker.refusal("r2")
+    assert "not 3-eligible" in refusal
+    assert "flu" not in refusal
+    assert "r2 comes first" in maker.refusal("r3")
+    assert published(tmp_path) == ["r1"]
+    assert maker.made("candidate") == ["r1"]
+    correct(tmp_path, "r2", right)
+    assert maker.make("r2").success
+    assert maker.make("r3").success
+    assert published(tmp_path) == ["r1", "r2", "r3"]
+
+
+def test_a_wrong_snapshot_fails_its_own_check_before_anything_is_computed(maker: Maker, tmp_path: Path) -> None:
+    frame = people(60)
+    frame.loc[5, "patient"] = frame.loc[6, "patient"]
+    correct(tmp_path, "r1", frame)
+    result = maker.make("r1")
+    assert not result.success
+    assert "must be there once" in said(result)
+    assert checked(result) == {"valid": False}
+    for asset in ASSETS:
+        assert maker.made(asset) == []
+
+
+def test_a_snapshot_that_comes_late_is_taken(maker: Maker, tmp_path: Path) -> None:
+    (tmp_path / "snapshots" / "r1.csv").rename(tmp_path / "late.csv")
+    assert "the snapshot of r1 must be there" in maker.refusal("r1")
+    (tmp_path / "late.csv").rename(tmp_path / "snapshots" / "r1.csv")
+    assert maker.make("r1").success
+
+
+def test_a_snapshot_corrected_before_its_release_is_published_is_taken(maker: Maker, tmp_path: Path) -> None:
+    assert maker.make("r1", ["snapshot", "candidate"]).success
+    corrected = people(120)
+    correct(tmp_path, "r1", corrected)
+    assert maker.make("r1").success
+    assert maker.metadata("published")["dagster/row_count"].value == 120
+    assert look(load_series(maker.path)).records[0].people == 120
+
+
+def test_a_candidate_whose_snapshot_was_corrected_since_is_not_published_alone(maker: Maker, tmp_path: Path) -> None:
+    first = load_series(maker.path).calendar.first
+    assert maker.make(first, ("snapshot", "candidate")).success
+    snapshot = tmp_path / "snapshots" / f"{first}.csv"
+    snapshot.write_text("\n".join(snapshot.read_text().splitlines()[:-6]) + "\n")
+    assert "was changed after its candidate was computed" in maker.refusal(first, ("published",))
+    assert maker.make(first).success
+
+
+def test_a_snapshot_much_smaller_than_the_one_before_is_a_warning(maker: Maker, tmp_path: Path) -> None:
+    maker.make("r1")
+    correct(tmp_path, "r2", people(60))
+    result = maker.make("r2")
+    assert result.success
+    drift = next(one for one in result.get_asset_check_evaluations() if one.check_name == "drift")
+    assert not drift.passed
+    assert drift.severity is dg.AssetCheckSeverity.WARN
+    assert "-75.0%" in (drift.description or "")
+
+
+def test_the_command_and_the_assets_can_take_turns(maker: Maker, tmp_path: Path) -> None:
+    assert main(["publish", str(maker.path), "--quiet"]) == 0
+    assert maker.make("r2").success
+    assert maker.metadata("candidate")["previous release"].value == "r1"
+    assert main(["publish", str(maker.path), "--quiet"]) == 0
+    assert maker.make("r3").success  # nothing to do
+    assert "r2 is frozen" in maker.refusal("r2")
+    assert main(["publish", str(maker.path), "--release", "r2", "--quiet"]) == 1
+    assert published(tmp_path) == ["r1", "r2", "r3"]
+    assert main(["audit", str(maker.path), "--attack", "intersection", "--quiet"]) == 0
+
+
+def test_a_candidate_that_was_overtaken_by_the_command_is_not_published(maker: Maker, tmp_path: Path) -> None:
+    assert maker.make("r1", ["candidate"]).success
+    assert main(["backfill", str(maker.path), "--to", "r2", "--quiet"]) == 0
+    before = committed(maker)
+    assert "r1 is frozen" in maker.refusal("r1", ["published"])
+    assert committed(maker) == before
+
+
+@pytest.mark.parametrize("lie", ["about nothing", "about its digest", "with garbage"])
+def test_a_staged_candidate_that_was_tampered_with_is_refused(maker: Maker, tmp_path: Path, lie: str) -> None:
+    maker.make("r1")
+    assert maker.make("r2", ["candidate"]).success
+    series = load_series(maker.path)
+    with duckdb.connect(str(series.private_folder / "store.duckdb")) as connection:
+        (data,) = connection.execute("SELECT data FROM private.candidates WHERE release = 'r2'").fetchone() or (b"",)
+        candidate = restored(data, series.schema)
+        release = candidate.entry.release
+        entry = dataclasses.replace(
+            candidate.entry, release=Release(release.group, np.roll(release.sensitive, 1), release.boxes)
+        )
+        changed = dataclasses.replace(
+            candidate, entry=entry, judged=candidate.judged if lie == "about nothing" else digest(entry)
+        )
+        told = data[:-8] if lie == "with garbage" else packed(changed)
+        connection.execute("UPDATE private.candidates SET data = ?, digest = ?", [told, changed.judged])
+    result = maker.make("r2", ["published"])
+    assert not result.success
+    assert published(tmp_path) == ["r1"]
+    assert [release for _, release, _ in committed(maker)] == ["r1"]
+    assert maker.make("r2").success  # a new candidate takes its place
+    assert published(tmp_path) == ["r1", "r2"]
+
+
+def private_texts(snapshots: Path) -> set[str]:
+    """What must not be found anywhere: ids, and rows as the files have them."""
+    texts = set()
+    for path in snapshots.glob("*.csv"):
+        for line in path.read_text().splitlines()[1:]:
+            person, rest = line.split(",", 1)
+            texts |= {person, f",{rest}"} if person else set()
+    return texts
+
+
+def test_no_id_and_no_row_is_found_in_the_event_log_the_compute_logs_data_docs_or_the_published_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    home, snapshots = tmp_path / "home", lively()
+    home.mkdir()
+    path = write_series(tmp_path, snapshots=snapshots)
+    secret = private_texts(tmp_path / "snapshots")
+    wrong = people(60).astype({"age": object, "disease": object})
+    wrong.loc[3, "disease"] = None
+    wrong.loc[4, "age"] = "Zacharias-000004"
+    wrong.loc[5, "patient"] = wrong.loc[6, "patient"]
+    changed = snapshots["r2"].copy()
+    changed.loc[changed.index[:5], "disease"] = "Zacharias-000009"
+    (home / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
+    with dg.DagsterInstance.from_config(str(home)) as instance:
+        maker = Maker(path, instance, loud=True)
+        assert maker.make("r1").success
+        for frame in (wrong, changed, ineligible(), people(60).drop(columns="zip")):
+            correct(tmp_path, "r2", frame)
+            secret |= private_texts(tmp_path / "snapshots")
+            maker.refusal("r2")
+        (tmp_path / "snapshots" / "r2.csv").write_text("patient,age,zip,disease\nZacharias-000001,1,2\n")
+        maker.refusal("r2")
+        correct(tmp_path, "r2", snapshots["r2"])
+        maker.refusal("r3")
+        with monkeypatch.context() as faulty:
+            faulty.setitem(sys.modules["reanon_core.catalog"].TECHNIQUES, "m-invariance", Forgetful)
+            maker.refusal("r2")
+        with monkeypatch.context() as broken:
+
+            def fail(*_: object, **__: object) -> None:
+                raise ValueError("Zacharias-000001 has flu")
+
+            broken.setattr(judgement, "publish", fail)
+            assert "unexpected ValueError" in maker.refusal("r2")
+        assert maker.make("r2").success
+        runs = instance.get_runs()
+        assert len(runs) == 10
+        log = "\n".join(serialize_value(entry) for run in runs for entry in instance.all_logs(run.run_id))
+    texts = {"the event log": log, "the console": "".join(capfd.readouterr())}
+    for folder in (home, tmp_path / "published", tmp_path / "private" / "clinic" / "data_docs"):
+        files = [file for file in folder.rglob("*") if file.is_file()]
+        assert files, folder
+        texts |= {str(file): file.read_bytes().decode("utf-8", errors="replace") for file in files}
+    assert any(name.endswith(".err") and "STEP_FAILURE" in text for name, text in texts.items())  # a compute log
+    for file in (tmp_path / "published").rglob("*.parquet"):
+        texts[f"{file}, read"] = pd.read_parquet(file).to_csv()
+    assert "Zacharias-000001" in secret
+    for where, text in texts.items():
+        assert "Zacharias" not in text, where
+        assert [row for row in secret if row.startswith(",") and f"{row}\n" in text] == [], where
+        assert "has flu" not in text, where
+
+
+def test_the_assets_need_less_than_3_seconds_of_cpu_a_release_more_than_plain_publishing(tmp_path: Path) -> None:
+    by_hand = load_series(write_series(tmp_path / "plain", snapshots=lively()))
+    with dg.DagsterInstance.ephemeral() as instance:
+        job = series_definitions(write_series(tmp_path / "assets", snapshots=lively())).resolve_job_def(
+            "clinic_release"
+        )
+        spent: dict[str, list[float]] = {"plain": [], "assets": []}
+        for release in ("r1", "r2", "r3", "r4", "r5"):
+            began = time.process_time()
+            publish_release(by_hand, release, TODAY)
+            between = time.process_time()
+            assert job.execute_in_process(partition_key=release, instance=instance, run_config=QUIET).success
+            spent["plain"].append(between - began)
+            spent["assets"].append(time.process_time() - between)
+    warm = {name: np.mean(seconds[1:]) for name, seconds in spent.items()}
+    assert warm["assets"] - warm["plain"] < 3, spent

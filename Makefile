@@ -1,8 +1,11 @@
 # The commands a person types. Everything installs itself where it is missing.
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PACKAGES := $(shell grep -c == requirements.lock)
 # Files with compiled loops: when one changes, all are compiled anew, because a caller's cache does not see its callee.
 COMPILED := $(shell grep -rl --include='*.py' '^@compiled' reanon_core)
 
@@ -14,19 +17,28 @@ help: ## list the targets
 
 $(VENV)/.packages: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed; name it with make PYTHON=..." >&2; exit 2; }
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@echo "1 of 2: installing $(PACKAGES) packages into $(VENV) (about a minute, once)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --disable-pip-version-check --progress-bar off --no-compile --no-deps -r requirements.lock | \
+	  awk -v all=$(PACKAGES) '/^(Collecting|Processing|Requirement already)/ { if (++n % 20 == 0) print "  " n " of " all; fflush() } /^Installing/ { print "  unpacking"; fflush() }'
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $(VENV)/.packages
 
-$(STAMP): $(VENV)/.packages $(COMPILED)
+# What the demo needs is compiled first: the other techniques are compiled when a target needs them.
+$(VENV)/.first-kernels: $(VENV)/.packages $(COMPILED)
+	@echo "2 of 2: compiling the numerical kernels of m-invariance (about half a minute, once)"
 	@find reanon_core -name '*.nb[ic]' -delete
-	$(BIN)/python -m reanon_core.precompile
+	@$(BIN)/python -m reanon_core.precompile m-invariance
+	@touch $(VENV)/.first-kernels
+
+$(STAMP): $(VENV)/.first-kernels
+	@echo "compiling the kernels of the other techniques (about a minute, once)"
+	@$(BIN)/python -m reanon_core.precompile
 	@touch $(STAMP)
 
-install: $(STAMP) ## make .venv with reanon in it, and warm the kernels
+install: $(STAMP) ## make .venv with reanon in it, and compile the kernels
 
-demo: $(STAMP) .dagster/dagster.yaml ## run the census demo through Dagster: 8 quarterly releases
+demo: $(VENV)/.first-kernels .dagster/dagster.yaml ## run the census demo through Dagster: 8 quarterly releases
 	@DAGSTER_HOME=$(CURDIR)/.dagster $(BIN)/python data/census/demo.py
 
 test: $(STAMP) ## run the test-suite

@@ -1,7 +1,12 @@
-"""Compile every kernel once, so that no user waits for a compiler: `python -m reanon_core.precompile`."""
+"""Compile the kernels ahead of time, so that no user waits for a compiler.
 
-from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor
+python -m reanon_core.precompile              # every kernel
+python -m reanon_core.precompile m-invariance # one technique, with the attack and metrics that the demo shows
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
 
 import numpy as np
@@ -16,10 +21,14 @@ from reanon_core.replay import replay
 
 FIRST = "m-invariance"
 """The technique whose kernels most others use too, so that it is compiled before them."""
+FIRST_ATTACK = "intersection"
+OTHER_ATTACKS = "other attacks"
+Progress = Callable[[int, int, str], None]
+"""Takes how many parts are compiled, how many there are, and the part that was compiled last."""
 
 
 def snapshots() -> list[Snapshot]:
-    """Two small snapshots of one series, with people who stay, leave and come."""
+    """Two small snapshots of one series, with people who stay, leave and arrive."""
     schema = Schema(
         quasi_identifiers=(QuasiIdentifier(name="a"), QuasiIdentifier(name="b")),
         sensitive=Sensitive(name="s", values=("x", "y", "z")),
@@ -31,52 +40,100 @@ def snapshots() -> list[Snapshot]:
     return [Snapshot(schema, persons[part], qi[:, part], sensitive[part]) for part in (slice(0, 24), slice(7, 36))]
 
 
-def techniques() -> dict[str, list[Mapping[str, object]]]:
-    """The parameters under which each technique runs: together they reach every kernel."""
-    settings: dict[str, list[Mapping[str, object]]] = {name: [WEAKEST[name]] for name in TECHNIQUES}
-    settings[FIRST] += [{"m": 2, "assignment": how} for how in ("stable", "paper")]
-    settings["js-reduce"] += [{**WEAKEST["js-reduce"], "posterior": "sum"}]
-    settings["cor-split"] += [{"m": 3, "n": 2, "partition": "paper"}]
-    # People leave here, which sequential releases refuse by default.
-    settings["sequential"] = [{"ell": 2, "worlds": how, "on_delete": "defer"} for how in ("symmetric", "ring")]
-    return settings
+def settings_of(name: str) -> Iterator[Mapping[str, object]]:
+    """The parameters under which a technique runs: together they reach every kernel."""
+    weakest = WEAKEST[name]
+    if name == "sequential":  # people leave here, which sequential releases refuse by default
+        yield from ({**weakest, "worlds": how, "on_delete": "defer"} for how in ("symmetric", "ring"))
+        return
+    yield weakest
+    more: dict[str, tuple[str, tuple[str, ...]]] = {
+        "m-invariance": ("assignment", ("stable", "paper")),
+        "js-reduce": ("posterior", ("sum",)),
+        "cor-split": ("partition", ("paper",)),
+    }
+    option, choices = more.get(name, ("", ()))
+    yield from ({**weakest, option: choice} for choice in choices)
 
 
-def warm_technique(name: str) -> Ledger:
-    """Publish with it, and judge what it promises."""
-    for parameters in techniques()[name]:
-        technique = build_technique(name, parameters)
-        ledger = replay(technique, snapshots(), np.random.default_rng(0))
-        for check in own_checks(technique):
-            memory = check.initial_memory()
-            for entry in ledger.entries:
-                _, memory = check.examine(entry, memory)
+def compile_settings(name: str, parameters: Mapping[str, object]) -> Ledger:
+    """Publish with the technique, and judge what it promises."""
+    technique = build_technique(name, parameters)
+    ledger = replay(technique, snapshots(), np.random.default_rng(0))
+    for check in own_checks(technique):
+        memory = check.initial_memory()
+        for entry in ledger.entries:
+            _, memory = check.examine(entry, memory)
     return ledger
 
 
-def warm_attacks() -> None:
-    """Attack a history, and measure it."""
-    ledger = warm_technique(FIRST)
-    for attack in ATTACKS:
-        with suppress(InvalidParameter):  # exact counting refuses all but the tiniest histories, and compiles nothing
-            build_attack(attack).run(ledger.history(), ledger.knowledge())
+def compile_first() -> Iterator[str]:
+    """What the demo needs, step by step: one technique, one attack and the metrics."""
+    siphash_strings(np.zeros(4, np.uint8), np.array([0, 2, 4], np.int64), np.zeros(2, np.uint64))
+    for parameters in settings_of(FIRST):
+        ledger = compile_settings(FIRST, parameters)
+        yield f"{FIRST}, {parameters.get('assignment', 'default')} assignment"
+    build_attack(FIRST_ATTACK).run(ledger.history(), ledger.knowledge())
+    yield f"attack {FIRST_ATTACK}"
     for metric in METRICS.values():
         metric().measure(ledger.entries[-1], np.random.default_rng(0))
+    yield "metrics"
 
 
-def warm() -> None:
-    """Run everything that is compiled, on arrays of the types that production uses.
+def compile_other_attacks() -> None:
+    """Attack a history in every other way."""
+    ledger = compile_settings(FIRST, WEAKEST[FIRST])  # read from the disk by now
+    for attack in ATTACKS:
+        with suppress(InvalidParameter):  # exact counting accepts only the tiniest histories, and compiles nothing
+            build_attack(attack).run(ledger.history(), ledger.knowledge())
 
-    What is shared is compiled first, the rest in several processes: each file's cache belongs to one kernel, so they
-    do not disturb each other.
+
+def compile_part(name: str) -> str:
+    """Compile one part, and return its name."""
+    if name == OTHER_ATTACKS:
+        compile_other_attacks()
+    else:
+        for parameters in settings_of(name):
+            compile_settings(name, parameters)
+    return name
+
+
+def precompile(parts: Sequence[str], progress: Progress) -> None:
+    """Run what is compiled, on arrays of the types that production uses.
+
+    Shared kernels are compiled first, the rest in several processes. Each file of the cache belongs to one kernel, so
+    the processes do not disturb each other.
     """
-    siphash_strings(np.zeros(4, np.uint8), np.array([0, 2, 4], np.int64), np.zeros(2, np.uint64))
-    warm_technique(FIRST)
+    others = [part for part in parts if part != FIRST]
+    steps = len(list(settings_of(FIRST))) + 2 + len(others)
+    progress(0, steps, "")
+    done = 0
+    for step in compile_first():
+        done += 1
+        progress(done, steps, step)
     with ProcessPoolExecutor() as processes:
-        attacked = processes.submit(warm_attacks)
-        list(processes.map(warm_technique, [name for name in TECHNIQUES if name != FIRST]))
-        attacked.result()
+        for finished in as_completed([processes.submit(compile_part, part) for part in others]):
+            done += 1
+            progress(done, steps, finished.result())
+
+
+def all_parts() -> list[str]:
+    """The first technique, then the longest parts, so that two processes end at about the same time."""
+    longest = ("cor-split", "sequential", "bpg", OTHER_ATTACKS)
+    return list(dict.fromkeys((FIRST, *longest, *TECHNIQUES)))
+
+
+def bar(done: int, parts: int, last: str) -> None:
+    """One line of a progress bar on standard error; where no one watches, one line for each part."""
+    width = 24
+    filled = width * done // max(parts, 1)
+    text = f"compiling kernels [{'#' * filled}{'.' * (width - filled)}] {done} of {parts}"
+    text += f": {last}" if last else ""
+    watched = sys.stderr.isatty()
+    end = "\n" if not watched or done == parts else ""
+    sys.stderr.write(f"\r{text:<72}{end}" if watched else f"{text}{end}")
+    sys.stderr.flush()
 
 
 if __name__ == "__main__":
-    warm()
+    precompile(sys.argv[1:] or all_parts(), bar)

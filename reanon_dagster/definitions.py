@@ -15,7 +15,9 @@ from reanon_dagster.automation import cadence_schedule, landing_sensor, release_
 from reanon_dagster.series.discovery import find_series
 from reanon_dagster.series.series_file import load_series
 
-ROOT = Path(__file__).parents[1]
+CHECKOUT = Path(__file__).parents[1]
+ROOT = CHECKOUT if (CHECKOUT / "pyproject.toml").is_file() else Path.cwd()
+"""Where `data/` is: in a checkout beside this package; installed from a wheel, in the folder that Dagster runs in."""
 LOG = logging.getLogger("reanon")
 
 

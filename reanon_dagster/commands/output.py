@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -53,14 +54,26 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, quiet: bool
 
 @contextmanager
 def progress(title: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A line that shows what is going on; nothing where nobody watches."""
-    if quiet or not sys.stderr.isatty():
+    """A line that shows what is going on; nothing where no one watches."""
+    if quiet:
         yield lambda _: None
         return
-    from rich.console import Console
+    from reanon_core.compiled import compilation_notice
 
-    with Console(stderr=True).status(title) as status:
-        yield lambda step: status.update(f"{title}: {step}")
+    with compilation_notice(_announce_compilation):
+        if not sys.stderr.isatty():
+            yield lambda _: None
+            return
+        from rich.console import Console
+
+        with Console(stderr=True).status(title) as status:
+            yield lambda step: status.update(f"{title}: {step}")
+
+
+@cache
+def _announce_compilation() -> None:
+    """Said once: the first command after an installation waits for the compiler."""
+    warn("compiling numerical kernels for this machine; this takes up to a minute, and happens only once")
 
 
 def _is_number(text: str) -> bool:

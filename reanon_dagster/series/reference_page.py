@@ -57,7 +57,7 @@ _NOTES: dict[type[BaseModel], str] = {
     CronReleases: "A release is due on the day of its tick. With a day of month and a day of week, either is enough.",
     NamedReleases: "A named release is always due.",
     TechniqueConfig: "The parameters stand beside the name: `{name: m-invariance, m: 2, not_eligible: defer}`.",
-    KnowledgeConfig: "What the files look like is told in [js-reduce.md](js-reduce.md#knowledge).",
+    KnowledgeConfig: "The page of [JS-reduce](techniques/js-reduce.md#knowledge) shows the files.",
     MoreCheck: "A plain name stands for `{name: name}`; parameters stand beside it: `{name: k-anonymity, k: 5}`.",
 }
 _HEAD = (

@@ -64,5 +64,11 @@ ui: $(STAMP) .dagster/dagster.yaml ## open Dagster on 127.0.0.1:3000
 bench: $(STAMP) ## measure ratios inside one run, write build/bench.json
 	$(BIN)/python tests/benchmarks/bench.py
 
+.PHONY: docs
+docs: $(VENV)/.packages ## build the documentation as a static site in build/site
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements-docs.lock
+	@$(BIN)/python -m sphinx -q -W --keep-going -c docs -d build/doctrees -b html . build/site
+	@echo "the site is in build/site/index.html"
+
 clean: ## remove what was built (never the private stores)
 	rm -rf $(VENV) build *.egg-info

@@ -18,7 +18,7 @@ def assign(signatures: Signatures, depth: Int64, pool: Int64, m: int, how: Assig
     """How many new rows of each value every bucket takes; new buckets are added at the end.
 
     Paper: [XT07] Figure 3 (`paper`); departure D2 (`stable`, `deep`): before a step of the paper, fill a bucket that
-    exists; `deep` also begins with homes for scarce values. docs/assignment.md compares the three.
+    exists; `deep` also begins with homes for scarce values. docs/techniques/m-invariance.md compares the three.
 
     Requires: the pool is m-eligible; `depth` is the number of layers of each bucket, 0 if it holds no row.
     Ensures: every row of the pool is assigned, and as many of each value of a signature.

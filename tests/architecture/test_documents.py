@@ -72,6 +72,13 @@ def test_every_file_of_ours_that_a_document_names_exists(path: Path) -> None:
     assert not missing
 
 
+def test_every_document_that_the_code_names_exists() -> None:
+    folders = ("reanon_core", "reanon_dagster", "tests", "data")
+    files = [file for folder in folders for file in (ROOT / folder).rglob("*") if file.suffix in {".py", ".yaml"}]
+    named_in_code = {page for file in files for page in re.findall(r"docs/[\w/-]+\.md", file.read_text())}
+    assert {page for page in named_in_code if not (ROOT / page).exists()} == set()
+
+
 @pytest.mark.parametrize("path", WRITTEN, ids=named)
 def test_lines_of_prose_have_at_most_120_columns(path: Path) -> None:
     assert not [line for line in prose(path.read_text()) if len(line) > 120]

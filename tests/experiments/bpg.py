@@ -5,7 +5,7 @@
 
 Replays T-series of the synthetic census (data/census/SOURCE.md): at each release r of the rows leave, and as many
 newcomers come. Every history is judged by the check `atoms` as it grows, and its verdicts are written beside the
-numbers. docs/bpg.md tells what came out.
+numbers. docs/techniques/bpg.md tells what came out.
 """
 
 import argparse

@@ -5,7 +5,7 @@
 
 Figure 7: groups of m-invariance that are hc-unsafe. Figure 8: counterfeits of Cor-Split. Figure 9: query error of both.
 Ours: how many people a few compromised ones expose in the end (the cascade), and how the adversaries compare with exact
-search on small random histories. docs/cor-split.md tells what came out.
+search on small random histories. docs/techniques/cor-split.md tells what came out.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The experiments behind docs/js-reduce.md: Figures 3 to 8 of [RPB12] with controls, and the frontier.
+"""The experiments behind docs/techniques/js-reduce.md: Figures 3 to 8 of [RPB12] with controls, and the frontier.
 
     python tests/experiments/js_reduce.py [--only fig3,frontier] [--seeds 101,102,103] [--plot]
 

@@ -4,7 +4,7 @@
     python tests/experiments/sequential.py --part releases --people 20000
 
 Each part replays snapshots through the sequential technique, adds its numbers to docs/figures/sequential.json and
-draws its figure. docs/sequential.md tells what came out.
+draws its figure. docs/techniques/sequential.md tells what came out.
 """
 
 import argparse

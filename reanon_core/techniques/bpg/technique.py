@@ -34,7 +34,7 @@ Reject = Literal["atom", "class"]
 Groups = Literal["atoms", "classes"]
 Auto = Literal["auto"]
 MOST_RESERVE = 20
-"""The greatest reserve that is chosen by itself; docs/bpg.md has the curves."""
+"""The greatest reserve that is chosen by itself; docs/techniques/bpg.md has the curves."""
 VARIANTS = {
     "union": piece_correction.UNION,
     "middle": piece_correction.MIDDLE,

@@ -58,8 +58,8 @@ class CorSplit:
     """The parameters that may change between releases: they break nothing that was promised."""
     caution: ClassVar[str] = (
         "n bounds the sets of people that releases tie together, not what known people exclude step by step: after "
-        "some releases an adversary who knows groups and a few values may expose most people (docs/cor-split.md); "
-        "see how far that goes with reanon audit --compromised 0.04"
+        "some releases an adversary who knows groups and a few values may expose most people "
+        "(docs/techniques/cor-split.md); see how far that goes with reanon audit --compromised 0.04"
     )
 
     m: int

@@ -1,14 +1,13 @@
-"""Difference: what is left for the others when a group's known part is taken out of it."""
+"""Difference: what remains for the other people of a group when a known part of it is subtracted."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from reanon_core.inference.subtraction.difference_search import searched
-from reanon_core.inference.subtraction.differences import NOTHING
+from reanon_core.inference.subtraction.difference_search import search_differences
 from reanon_core.inference.view.sensitive_releases import speaking
-from reanon_core.inference.view.traces import UNKNOWN, Traces, atoms_of, traces_of
+from reanon_core.inference.view.traces import ABSENT, UNKNOWN, Traces, atoms_of, traces_of
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
@@ -16,25 +15,25 @@ from reanon_core.model.knowledge import Knowledge
 
 @dataclass(frozen=True, kw_only=True)
 class DifferenceAttack:
-    """Subtract whole groups of some releases from a group of another, and see what the rest must have.
+    """Subtract whole groups of some releases from a group of another, and infer the values of the remaining people.
 
-    Whoever is left, after those who stayed or came are taken out, shares the values that are left; where that is
-    one value, it is theirs. What is found is subtracted in turn. Only groups whose
-    people are certain from the published boxes are subtracted, so an exposure is certain; not every certain
-    exposure is found (see `risk`).
-    Paper: [BPG] difference and intersection attacks over any releases; specification, Section 6.
+    The remaining people share the remaining values; if only one value remains, it is theirs. People whose value is
+    inferred are subtracted in turn. Only groups whose members are certain from the published boxes are subtracted, so
+    every exposure is certain, but not every certain exposure is found (see the attack `risk`).
+
+    Paper: [BPG] difference attack (prose). Section 6 of its specification.
     """
 
     name: ClassVar[str] = "difference"
 
     constant_values: bool = True
-    """Whether a person has one value in all releases; if not, releases are not subtracted from each other."""
+    """Whether a person has the same value in all releases; if not, releases are not subtracted from each other."""
 
     def run(self, history: History, knowledge: Knowledge) -> Findings:
-        """Find everybody whose rest has one value."""
+        """Find everyone whose value the differences determine."""
         history, knowledge = speaking(history, knowledge)
         traces = traces_of(history, knowledge)
-        search = searched(history, traces, together=self.constant_values)
+        search = search_differences(history, traces, across_releases=self.constant_values)
         exposed = np.flatnonzero(search.known >= 0)
         atoms = atoms_of(traces, history)
         return Findings(
@@ -54,11 +53,11 @@ class DifferenceAttack:
         )
 
     def _note(self, traces: Traces, contradictions: int) -> str:
-        shown, ambiguous = np.count_nonzero(traces.group != NOTHING), np.count_nonzero(traces.group == UNKNOWN)
-        assumption = "if nobody's value changes" if self.constant_values else "within one release"
-        note = f"certain {assumption}; others may be exposed too"
+        shown, ambiguous = np.count_nonzero(traces.group != ABSENT), np.count_nonzero(traces.group == UNKNOWN)
+        assumption = "if no value changes" if self.constant_values else "within one release"
+        note = f"certain {assumption}; more people may be exposed"
         if ambiguous:
-            note += f"; blind to {ambiguous:,} of {shown:,} memberships, which the boxes leave open"
+            note += f"; {ambiguous:,} of {shown:,} memberships were not used, because the boxes leave them open"
         if contradictions:
-            note += f"; {contradictions:,} subtractions do not add up: values change, or the knowledge is wrong"
+            note += f"; {contradictions:,} subtractions are inconsistent: values change, or the knowledge is wrong"
         return note

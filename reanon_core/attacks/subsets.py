@@ -1,11 +1,11 @@
-"""Subsets: whom any releases together single out, for an adversary who can follow people through them."""
+"""Subsets: whom any subset of the releases singles out, for an adversary who knows everyone's group."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from reanon_core.inference.subtraction.difference_search import searched
+from reanon_core.inference.subtraction.difference_search import search_differences
 from reanon_core.inference.view.sensitive_releases import speaking
 from reanon_core.inference.view.traces import UNKNOWN, Atoms, Traces, atoms_of, traces_of
 from reanon_core.model.finding import Findings
@@ -15,26 +15,27 @@ from reanon_core.model.knowledge import Knowledge
 
 @dataclass(frozen=True, kw_only=True)
 class SubsetsAttack:
-    """Compare any subset of the releases, knowing not only who is in each but also in which group.
+    """Compare any subset of the releases, knowing not only who is in each release but also in which group.
 
-    The candidates for a person over some releases are those who have the same groups in them. Over more releases they
-    only become fewer, so over all of them they are fewest: the person's atom. Whoever is alone there is singled out.
-    Values are concluded as in `difference`, from groups that are all certain. Stronger than any adversary who has
-    boxes and lifespans alone: whom this one does not expose by subtraction, those do not either.
-    Paper: [BPG] difference and intersection attacks over any releases; specification, Sections 3 and 6.
+    The candidates for a person over some releases are the people with the same groups in them. More releases leave
+    fewer candidates, so all releases together leave fewest: the person's atom. A person alone in an atom is singled
+    out. Values are inferred as in `difference`, from groups that are all certain. This adversary is stronger than any
+    who knows boxes and lifespans alone: if subtraction does not expose a person here, it does not there.
+
+    Paper: [BPG] difference attack (prose). Sections 3 and 6 of its specification.
     """
 
     name: ClassVar[str] = "subsets"
 
     constant_values: bool = True
-    """Whether a person has one value in all releases; if not, releases are not subtracted from each other."""
+    """Whether a person has the same value in all releases; if not, releases are not subtracted from each other."""
 
     def run(self, history: History, knowledge: Knowledge) -> Findings:
-        """Find everybody whose value is concluded, and count whom the releases single out."""
+        """Find everyone whose value the differences determine, and count the people who are singled out."""
         history, knowledge = speaking(history, knowledge)
         traces = traces_of(history, knowledge, tracked=True)
         atoms = atoms_of(traces, history)
-        search = searched(history, traces, together=self.constant_values)
+        search = search_differences(history, traces, across_releases=self.constant_values)
         exposed = np.flatnonzero(search.known >= 0)
         return Findings(
             attack=self.name,
@@ -55,14 +56,14 @@ class SubsetsAttack:
 
     def _note(self, traces: Traces, atoms: Atoms) -> str:
         smallest = int(atoms.most.min(initial=len(traces.persons)))
-        note = f"the adversary knows everybody's group; {_alone(atoms):,} are alone in some comparison, "
+        note = f"the adversary knows everyone's group; {_alone(atoms):,} people are singled out, "
         note += f"the smallest candidate set has {smallest:,}; values are certain "
-        note += "if nobody's changes" if self.constant_values else "within one release"
+        note += "if none changes" if self.constant_values else "within one release"
         if ambiguous := np.count_nonzero(traces.group == UNKNOWN):
-            note += f"; {ambiguous:,} groups are not known to it and left open by the boxes"
+            note += f"; {ambiguous:,} memberships are neither known nor certain from the boxes"
         return note
 
 
 def _alone(atoms: Atoms) -> int:
-    """How many people share their trace with nobody, not even with people of uncertain trace."""
+    """How many people share their trace with no one, not even with people of uncertain trace."""
     return int(np.count_nonzero(atoms.most == 1))

@@ -6,7 +6,7 @@ from reanon_core.bucketing.layout import COUNTERFEIT, Layout
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.kernels.counting_sort import presorted
 from reanon_core.kernels.dense_ranks import dense_ranks
-from reanon_core.kernels.packed_ranks import lane_width, pack_lanes
+from reanon_core.kernels.packed_ranks import pack_ranks
 from reanon_core.kernels.split import split
 from reanon_core.model.arrays import MISSING, Int32, Int64
 
@@ -35,6 +35,5 @@ def split_buckets(qi: Int32, layout: Layout, signatures: Signatures, low: Int64,
     place = np.zeros((attributes, max(len(p) for p in places) + 1), dtype=np.int64)
     for attribute, positions in enumerate(places):
         place[attribute, : len(positions)] = positions
-    width = lane_width(place.shape[1])
     bucket_start = layout.starts[signatures.offsets]
-    return split(order, pack_lanes(ranks, width), width, place, bucket_start, np.diff(signatures.offsets))
+    return split(order, pack_ranks(ranks, place.shape[1]), place, bucket_start, np.diff(signatures.offsets))

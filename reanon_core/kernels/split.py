@@ -3,198 +3,222 @@
 A bucket is `s` lists of `k` entries, one list for each value of its signature. A node of the recursion is the
 same stretch of layers in every list, so it needs no copies: a bucket, a first layer and a number of layers.
 
-The extent of a set of entries on all attributes is one packed minimum (lanes.py). A counterfeit, or a missing value, is
-the neutral element of it.
+The extent of a set of entries on all attributes is one packed minimum (packed_ranks.py). A counterfeit or a missing
+value is the neutral element of the minimum.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.kernels.packed_ranks import guard_bits, lane_minimum
+from reanon_core.kernels.packed_ranks import PackedRanks, field_minimum, guard_bits
 from reanon_core.model.arrays import Int8, Int32, Int64, UInt64
 
 LOCAL = 2048
-"""A node of at most so many entries is copied together, so that what follows stays in the fastest cache."""
+"""A node of at most this many entries is copied to arrays of its own, so that its recursion stays in the L1 cache."""
+
+
+class Entries(NamedTuple):
+    """The entries of all buckets: their order on each attribute, and their ranks."""
+
+    order: Int32  # [d, n] the entries of each list, sorted by each attribute; permuted in place
+    words: UInt64  # [w, n] packed ranks
+    width: int
+    position: Int64  # [d, distinct] scaled position of each rank
+
+
+class Bucket(NamedTuple):
+    """Where the lists of one bucket are."""
+
+    start: int
+    length: int
+    """The entries of each list, which is the number of layers."""
+    lists: int
+
+
+class Node(NamedTuple):
+    """A stretch of layers of a bucket: the same entries of every list."""
+
+    start: int
+    """The first entry of the first list."""
+    layers: int
+    step: int
+    """How far the same layer of the next list is."""
+    lists: int
+
+
+class Scratch(NamedTuple):
+    """Space that every node uses again."""
+
+    right: Int8  # [n] whether an entry goes to the second part
+    layers: UInt64  # [w, k] packed extent of each layer
+    running: UInt64  # [w] packed extent of the layers seen
+    after: Int64  # [k] perimeter of the layers from each one on
+    moved: Int32  # [k] entries of the second part
+    stack: Int64  # [k + 1, 2] nodes to be split: first layer, number of layers
+
+
+class LocalCopy(NamedTuple):
+    """The entries of one node in arrays of their own, numbered from 0."""
+
+    number: Int32  # [n] the number of an entry inside its node
+    entry: Int32  # [LOCAL] the entry behind each number
+    order: Int32  # [d, LOCAL]
+    words: UInt64  # [w, LOCAL]
 
 
 @compiled
-def split(
-    order: Int32,  # [d, n] entries of each segment, sorted by each attribute
-    words: UInt64,  # [w, n] packed ranks of each entry
-    width: int,
-    place: Int64,  # [d, distinct] scaled position of each rank
-    bucket_start: Int64,  # [b + 1] first entry of each bucket
-    bucket_lists: Int64,  # [b] number of lists of each bucket
-) -> Int32:
+def split(order: Int32, ranks: PackedRanks, position: Int64, bucket_start: Int64, bucket_lists: Int64) -> Int32:
     """The group of each entry. The order array is consumed.
+
+    `order` [d, n] has the entries of each list sorted by each attribute, `position` [d, distinct] the scaled position
+    of each rank, `bucket_start` [b + 1] the first entry of each bucket, `bucket_lists` [b] its number of lists.
 
     Paper: [XT07] Section 4.3. Ties: the first attribute, then the smallest i.
     """
-    attributes, entries = order.shape
-    group = np.empty(entries, dtype=np.int32)
+    attributes, count = order.shape
+    words = ranks.words
+    group = np.empty(count, dtype=np.int32)
     deepest = 1
-    for bucket in range(len(bucket_lists)):
-        deepest = max(deepest, (bucket_start[bucket + 1] - bucket_start[bucket]) // bucket_lists[bucket])
-    right = np.zeros(entries, dtype=np.int8)
-    layers = np.empty((len(words), deepest), dtype=np.uint64)
-    after = np.empty(deepest, dtype=np.int64)
-    spare = np.empty(deepest, dtype=np.int32)
-    large = np.empty((deepest + 1, 2), dtype=np.int64)
-    small = np.empty((deepest + 1, 2), dtype=np.int64)
-    stack = np.empty((deepest + 1, 2), dtype=np.int64)
-    near = np.empty(entries, dtype=np.int32)  # the number of an entry inside its node
-    near_order = np.empty((attributes, LOCAL), dtype=np.int32)
-    near_words = np.empty((len(words), LOCAL), dtype=np.uint64)
-    far = np.empty(LOCAL, dtype=np.int32)  # the entry behind each number
+    for number in range(len(bucket_lists)):
+        deepest = max(deepest, (bucket_start[number + 1] - bucket_start[number]) // bucket_lists[number])
+    entries = Entries(order, words, ranks.width, position)
+    scratch = Scratch(
+        np.zeros(count, dtype=np.int8),
+        np.empty((len(words), deepest), dtype=np.uint64),
+        np.empty(len(words), dtype=np.uint64),
+        np.empty(deepest, dtype=np.int64),
+        np.empty(deepest, dtype=np.int32),
+        np.empty((deepest + 1, 2), dtype=np.int64),
+    )
+    local = LocalCopy(
+        np.empty(count, dtype=np.int32),
+        np.empty(LOCAL, dtype=np.int32),
+        np.empty((attributes, LOCAL), dtype=np.int32),
+        np.empty((len(words), LOCAL), dtype=np.uint64),
+    )
+    local_entries = Entries(local.order, local.words, ranks.width, position)
+    nodes = np.empty((deepest + 1, 2), dtype=np.int64)
+    leaves = np.empty((deepest + 1, 2), dtype=np.int64)
     groups = 0
-    for bucket in range(len(bucket_lists)):
-        lists, start = bucket_lists[bucket], bucket_start[bucket]
-        length = (bucket_start[bucket + 1] - start) // lists
+    for number in range(len(bucket_lists)):
+        start, lists = bucket_start[number], bucket_lists[number]
+        length = (bucket_start[number + 1] - start) // lists
         if length == 0:
             continue
-        floor = max(1, LOCAL // lists)
-        nodes = _divide(
-            order, words, width, place, start, length, lists, floor, right, layers, after, spare, stack, large
-        )
-        for node in range(nodes):
-            begin, count = large[node, 0], large[node, 1]
-            if count > 1:
-                _bring_near(order, words, start, length, lists, begin, count, near, near_order, near_words, far)
-                leaves = _divide(
-                    near_order, near_words, width, place, 0, count, lists, 1, right, layers, after, spare, stack, small
-                )
-                for leaf in range(leaves):
+        bucket = Bucket(start, length, lists)
+        for node in range(_divide(entries, bucket, max(1, LOCAL // lists), nodes, scratch)):
+            first, layers = nodes[node, 0], nodes[node, 1]
+            if layers > 1:
+                _copy_node(entries, bucket, first, layers, local)
+                for leaf in range(_divide(local_entries, Bucket(0, layers, lists), 1, leaves, scratch)):
                     for each in range(lists):
-                        group[far[near_order[0, each * count + small[leaf, 0]]]] = groups
+                        group[local.entry[local.order[0, each * layers + leaves[leaf, 0]]]] = groups
                     groups += 1
             else:
                 for each in range(lists):
-                    group[order[0, start + each * length + begin]] = groups
+                    group[order[0, start + each * length + first]] = groups
                 groups += 1
     return group
 
 
 @compiled
-def _divide(
-    order: Int32,
-    words: UInt64,
-    width: int,
-    place: Int64,
-    start: int,
-    length: int,
-    lists: int,
-    floor: int,
-    right: Int8,
-    layers: UInt64,
-    after: Int64,
-    spare: Int32,
-    stack: Int64,
-    done: Int64,
-) -> int:
-    """Split one bucket until no node has more than `floor` layers: how many nodes, and their stretches in `done`."""
-    attributes = len(order)
-    running = np.empty(len(words), dtype=np.uint64)
-    stack[0, 0], stack[0, 1] = 0, length
-    depth, nodes = 1, 0
+def _divide(entries: Entries, bucket: Bucket, most: int, nodes: Int64, scratch: Scratch) -> int:
+    """Split one bucket until no node has more than `most` layers: the number of nodes, which are put into `nodes`."""
+    order, words, width, position = entries
+    # Tuples of arrays are costly to hand on, so the functions of the innermost loops get the arrays themselves.
+    layers, running, after, stack, start = scratch.layers, scratch.running, scratch.after, scratch.stack, bucket.start
+    stack[0, 0], stack[0, 1] = 0, bucket.length
+    depth, done = 1, 0
     while depth:
         depth -= 1
-        begin, count = stack[depth, 0], stack[depth, 1]
-        if count <= floor:
-            done[nodes, 0], done[nodes, 1] = begin, count
-            nodes += 1
+        first, count = stack[depth, 0], stack[depth, 1]
+        if count <= most:
+            nodes[done, 0], nodes[done, 1] = first, count
+            done += 1
             continue
+        node = Node(start + first, count, bucket.length, bucket.lists)
         best_cost, best_attribute, best_layers = -1, 0, 1
-        for attribute in range(attributes):
-            _layer_extents(order[attribute], words, width, start, length, lists, begin, count, layers)
-            cost, size = _cheapest_scheme(layers, count, width, place, attributes, running, after)
+        for attribute in range(len(order)):
+            _layer_extents(order[attribute], words, width, node, layers)
+            cost, size = _cheapest_scheme(layers, count, width, position, running, after)
             if best_cost < 0 or cost < best_cost:
                 best_cost, best_attribute, best_layers = cost, attribute, size
-        _partition(order, right, spare, best_attribute, best_layers, start, length, lists, begin, count)
-        stack[depth, 0], stack[depth, 1] = begin + best_layers, count - best_layers
-        stack[depth + 1, 0], stack[depth + 1, 1] = begin, best_layers
+        _partition(order, node, best_attribute, best_layers, scratch.right, scratch.moved)
+        stack[depth, 0], stack[depth, 1] = first + best_layers, count - best_layers
+        stack[depth + 1, 0], stack[depth + 1, 1] = first, best_layers
         depth += 2
-    return nodes
+    return done
 
 
 @compiled
-def _bring_near(
-    order: Int32,
-    words: UInt64,
-    start: int,
-    length: int,
-    lists: int,
-    begin: int,
-    count: int,
-    near: Int32,
-    near_order: Int32,
-    near_words: UInt64,
-    far: Int32,
-) -> None:
-    """Copy a node's entries into arrays of their own, where they are numbered from 0, list by list.
+def _copy_node(entries: Entries, bucket: Bucket, first: int, count: int, local: LocalCopy) -> None:
+    """Copy the entries of a node into arrays of their own, where they are numbered from 0, list by list.
 
-    Ties need the old numbers no more: they are decided in the orders, which only ever get shorter.
+    Ties no longer need the old numbers: the orders decide them, and they keep their sequence.
     """
+    order, words, number = entries.order, entries.words, local.number
+    start, length, lists = bucket.start, bucket.length, bucket.lists
     for each in range(lists):
         for i in range(count):
-            number, entry = each * count + i, order[0, start + each * length + begin + i]
-            near[entry], far[number] = number, entry
+            new, entry = each * count + i, order[0, start + each * length + first + i]
+            number[entry], local.entry[new] = new, entry
             for word in range(len(words)):
-                near_words[word, number] = words[word, entry]
+                local.words[word, new] = words[word, entry]
     for attribute in range(len(order)):
+        source, target = order[attribute], local.order[attribute]
         for each in range(lists):
             for i in range(count):
-                near_order[attribute, each * count + i] = near[order[attribute, start + each * length + begin + i]]
+                target[each * count + i] = number[source[start + each * length + first + i]]
 
 
 @compiled
-def _layer_extents(
-    order: Int32, words: UInt64, width: int, start: int, length: int, lists: int, begin: int, count: int, layers: UInt64
-) -> None:
-    """The packed extent of each layer: the i-th entries of all lists together."""
+def _layer_extents(order: Int32, words: UInt64, width: int, node: Node, layers: UInt64) -> None:
+    """The packed extent of each layer: the i-th entries of all lists together, in the order of one attribute."""
     guard, down = guard_bits(width), np.uint64(width - 1)
     for word in range(len(words)):
         source = words[word]
         layer = layers[word]
-        at = start + begin
-        for i in range(count):
-            layer[i] = source[order[at + i]]
-        for each in range(1, lists):
-            at = start + each * length + begin
-            for i in range(count):
-                layer[i] = lane_minimum(layer[i], source[order[at + i]], guard, down)
+        for i in range(node.layers):
+            layer[i] = source[order[node.start + i]]
+        for each in range(1, node.lists):
+            at = node.start + each * node.step
+            for i in range(node.layers):
+                layer[i] = field_minimum(layer[i], source[order[at + i]], guard, down)
 
 
 @compiled
 def _cheapest_scheme(
-    layers: UInt64, count: int, width: int, place: Int64, attributes: int, running: UInt64, after: Int64
+    layers: UInt64, count: int, width: int, position: Int64, running: UInt64, after: Int64
 ) -> tuple[int, int]:
     """The least cost over i, and the smallest i that has it: the first i layers against the rest."""
     guard, down = guard_bits(width), np.uint64(width - 1)
     # Extents grow quickly and then stay: a perimeter is computed again only where the extent has changed.
     for word in range(len(running)):
         running[word] = layers[word, count - 1]
-    perimeter = _perimeter(running, width, place, attributes)
+    perimeter = _perimeter(running, width, position)
     for i in range(count - 1, 0, -1):
         grown = False
         for word in range(len(running)):
-            least = lane_minimum(running[word], layers[word, i], guard, down)
+            least = field_minimum(running[word], layers[word, i], guard, down)
             grown |= least != running[word]
             running[word] = least
         if grown:
-            perimeter = _perimeter(running, width, place, attributes)
+            perimeter = _perimeter(running, width, position)
         after[i] = perimeter
     for word in range(len(running)):
         running[word] = layers[word, 0]
-    perimeter = _perimeter(running, width, place, attributes)
+    perimeter = _perimeter(running, width, position)
     best, size = -1, 1
     for i in range(1, count):
         grown = False
         for word in range(len(running)):
-            least = lane_minimum(running[word], layers[word, i - 1], guard, down)
+            least = field_minimum(running[word], layers[word, i - 1], guard, down)
             grown |= least != running[word]
             running[word] = least
         if grown:
-            perimeter = _perimeter(running, width, place, attributes)
+            perimeter = _perimeter(running, width, position)
         cost = i * perimeter + (count - i) * int(after[i])
         if best < 0 or cost < best:
             best, size = cost, i
@@ -202,48 +226,37 @@ def _cheapest_scheme(
 
 
 @compiled
-def _perimeter(extent: UInt64, width: int, place: Int64, attributes: int) -> int:
-    """The sum of scaled lengths of a packed extent; an empty lane has length 0."""
+def _perimeter(extent: UInt64, width: int, position: Int64) -> int:
+    """The sum of scaled lengths of a packed extent; an empty field has length 0."""
     top = (np.uint64(1) << np.uint64(width - 1)) - np.uint64(1)
     per_word = 64 // width
     total = 0
-    for attribute in range(attributes):
+    for attribute in range(len(position)):
         number = 2 * attribute
         pair = extent[number // per_word] >> np.uint64((number % per_word) * width)
         low = pair & top
         if low != top:
             high = top - np.uint64(1) - ((pair >> np.uint64(width)) & top)
-            total += int(place[attribute, high] - place[attribute, low])
+            total += int(position[attribute, high] - position[attribute, low])
     return total
 
 
 @compiled
-def _partition(
-    order: Int32,
-    right: Int8,
-    spare: Int32,
-    attribute: int,
-    size: int,
-    start: int,
-    length: int,
-    lists: int,
-    begin: int,
-    count: int,
-) -> None:
-    """Bring the first `size` entries by the chosen attribute to the front of every other order, stably."""
-    for each in range(lists):
-        at = start + each * length + begin
-        for i in range(count):
-            right[order[attribute, at + i]] = 1 if i >= size else 0
+def _partition(order: Int32, node: Node, attribute: int, size: int, right: Int8, moved: Int32) -> None:
+    """Bring the first `size` layers by the chosen attribute to the front of every other order, stably."""
+    for each in range(node.lists):
+        begin = node.start + each * node.step
+        for i in range(node.layers):
+            right[order[attribute, begin + i]] = 1 if i >= size else 0
         for other in range(len(order)):
             if other == attribute:
                 continue
-            kept, moved = at, 0
-            for i in range(at, at + count):
+            left, away = begin, 0
+            for i in range(begin, begin + node.layers):
                 entry = order[other, i]
-                order[other, kept] = entry  # written to both sides: a branch here would be mispredicted half the time
-                spare[moved] = entry
-                moved += right[entry]
-                kept += 1 - right[entry]
-            for i in range(moved):
-                order[other, kept + i] = spare[i]
+                order[other, left] = entry  # written to both sides: a branch here would be mispredicted half the time
+                moved[away] = entry
+                away += right[entry]
+                left += 1 - right[entry]
+            for i in range(away):
+                order[other, left + i] = moved[i]

@@ -8,7 +8,7 @@ import numpy as np
 from reanon_core.kernels import mondrian as kernel
 from reanon_core.kernels import mondrian_cuts as cuts
 from reanon_core.kernels.dense_ranks import dense_ranks
-from reanon_core.kernels.packed_ranks import lane_width, pack_lanes
+from reanon_core.kernels.packed_ranks import pack_ranks
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.schema import Schema
@@ -66,26 +66,22 @@ def mondrian_classes(
     ranked = [dense_ranks(codes) for codes in qi]
     distinct = max((len(occurring) for _, occurring in ranked), default=0) + 1
     scales = length_scales(extent[1] - extent[0], 1)
-    place = np.zeros((attributes, distinct), dtype=np.int64)
+    position = np.zeros((attributes, distinct), dtype=np.int64)
     for attribute, (_, occurring) in enumerate(ranked):
-        place[attribute, : len(occurring)] = (occurring - extent[0, attribute]) * scales[attribute]
-    nodes, depths = _taxonomies(schema, [occurring for _, occurring in ranked], distinct)
-    width = lane_width(distinct)
+        position[attribute, : len(occurring)] = (occurring - extent[0, attribute]) * scales[attribute]
     counts = np.bincount(sensitive, minlength=len(schema.sensitive.values))
     return kernel.mondrian(
-        pack_lanes(np.stack([ranks for ranks, _ in ranked]), width),
-        width,
+        pack_ranks(np.stack([ranks for ranks, _ in ranked]), distinct),
         sensitive,
-        place,
-        nodes,
-        depths,
-        counts / max(1, rows),
-        principle.k,
-        principle.ell,
-        FORMS[principle.diversity],
-        -1.0 if principle.t is None else float(principle.t),
-        HEURISTICS[heuristic],
-        strict,
+        cuts.Attributes(position, *_taxonomies(schema, [occurring for _, occurring in ranked], distinct)),
+        kernel.Criterion(
+            principle.k,
+            principle.ell,
+            FORMS[principle.diversity],
+            kernel.NO_T if principle.t is None else float(principle.t),
+            counts / max(1, rows),
+        ),
+        kernel.Choice(HEURISTICS[heuristic], strict),
     )
 
 

@@ -1,1 +1,1 @@
-"""[BPG]: what is left of a group when known sets of people are subtracted from it."""
+"""[BPG]: what remains of a group when known sets of people are subtracted from it."""

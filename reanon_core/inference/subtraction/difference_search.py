@@ -1,4 +1,4 @@
-"""A search through all releases: what is known is subtracted from everything else, until nothing new comes of it."""
+"""A search over all releases: known sets are subtracted from all others until no new value is inferred."""
 
 from dataclasses import dataclass, field
 
@@ -6,12 +6,12 @@ import numpy as np
 
 from reanon_core.inference.subtraction.differences import (
     CONFLICT,
-    NOTHING,
-    Family,
-    conclude,
-    contained,
-    family_of,
-    settle,
+    NO_VALUE,
+    PeopleSets,
+    containing_sets,
+    infer_values,
+    remove_known,
+    sets_of,
     subtract,
 )
 from reanon_core.inference.view.traces import Traces
@@ -20,85 +20,90 @@ from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.history import History
 
 ROUNDS = 4
-"""How often all releases are subtracted from each other at most; what is found is certain at any time."""
+"""How often all releases are subtracted from each other at most; whatever is inferred by then is certain."""
 
 
-def searched(history: History, traces: Traces, *, together: bool) -> "Search":
-    """What the releases tell about people with these traces; one release at a time unless they are taken together."""
+def search_differences(history: History, traces: Traces, *, across_releases: bool) -> "DifferenceSearch":
+    """What the releases reveal about the people with these traces.
+
+    Without `across_releases` each release is taken by itself, as if values could change between releases.
+    """
     releases = tuple(published.release for published in history.releases)
-    values = max(len(history.schema.sensitive.values), highest_value(releases) + 1)
-    families = [family_of(release, group) for release, group in zip(releases, traces.group, strict=True)]
-    search = Search(families, values, np.full(len(traces.persons), NOTHING, dtype=np.int32))
-    search.run(together=together)
+    distinct = max(len(history.schema.sensitive.values), highest_value(releases) + 1)
+    sets = [sets_of(release, group) for release, group in zip(releases, traces.group, strict=True)]
+    search = DifferenceSearch(sets, distinct, np.full(len(traces.persons), NO_VALUE, dtype=np.int32))
+    search.run(across_releases=across_releases)
     return search
 
 
 @dataclass(eq=False)
-class Search:
-    """What is concluded so far."""
+class DifferenceSearch:
+    """What is inferred so far."""
 
-    families: list[Family]
-    values: int
-    known: Int32  # [n] the value of each person, NOTHING or CONFLICT
+    releases: list[PeopleSets]
+    distinct: int
+    """The number of sensitive values."""
+    known: Int32  # [n] the value of each person, NO_VALUE or CONFLICT
     fewest: int = 0
+    """The fewest values that remain for a set of people; 0 if no set has any people."""
     contradictions: int = 0
-    reduced: list[Family] = field(default_factory=list)
-    """Each family less all that could be subtracted, one release after the other."""
+    remainders: list[PeopleSets] = field(default_factory=list)
+    """Each release less all that could be subtracted from it, one release after the other."""
 
     @property
     def exposed(self) -> int:
         """How many people's value is known."""
         return int(np.count_nonzero(self.known >= 0))
 
-    def run(self, *, together: bool) -> None:
-        """Conclude until nothing new comes of it; one release at a time unless they are taken together."""
-        if not together:
-            for family in self.families:
-                self._conclude(family, np.arange(len(family.start)), self.known)
+    def run(self, *, across_releases: bool) -> None:
+        """Subtract and infer until nothing new is inferred."""
+        if not across_releases:
+            for sets in self.releases:
+                self._infer(sets, np.arange(len(sets.start)), self.known)
             return
         for turn in range(ROUNDS):
-            self._settle()
+            self._remove_known()
             before = self.exposed
-            self.reduced = [self._rest(index) for index in range(len(self.families))]
+            self.remainders = [self._remainder(index) for index in range(len(self.releases))]
             if turn and before == self.exposed:
                 break
-        self._settle()
+        self._remove_known()
         self.contradictions += int(np.count_nonzero(self.known == CONFLICT))
 
-    def _settle(self) -> None:
-        """Take everybody out who is known, and conclude from what is left, again and again."""
+    def _remove_known(self) -> None:
+        """Remove everyone whose value is known and infer from what remains, again and again."""
         before = -1
         while before != (now := self.exposed):
             before = now
-            for families in (self.families, self.reduced):
-                for index, family in enumerate(families):
-                    self.contradictions += settle(family, self.known)
-                    families[index] = family.present()
-            found = self.known.copy()
-            for family in (*self.families, *self.reduced):
-                self._conclude(family, np.arange(len(family.start)), found)
-            self.known = found
+            for listed in (self.releases, self.remainders):
+                for index, sets in enumerate(listed):
+                    self.contradictions += remove_known(sets, self.known)
+                    listed[index] = sets.present()
+            inferred = self.known.copy()
+            for sets in (*self.releases, *self.remainders):
+                self._infer(sets, np.arange(len(sets.start)), inferred)
+            self.known = inferred
 
-    def _rest(self, index: int) -> Family:
+    def _remainder(self, index: int) -> PeopleSets:
         """Subtract every other release from this one: each alone, and all of them in turn."""
-        family, found = self.families[index], self.known
-        rest = family.copy()
-        for source in (self.families, self.reduced):
+        sets, inferred = self.releases[index], self.known
+        remainder = sets.copy()
+        for source in (self.releases, self.remainders):
             for other, inner in enumerate(source):
                 if other != index:
-                    if source is self.families:  # rests alone would cost twice the time and add little
-                        self._subtract(family, inner, found, keep=False)
-                    self._subtract(rest, inner, found, keep=True)
-        return rest
+                    if source is self.releases:  # remainders alone would cost twice the time and add little
+                        self._subtract(sets, inner, inferred, keep=False)
+                    self._subtract(remainder, inner, inferred, keep=True)
+        return remainder
 
-    def _subtract(self, outer: Family, inner: Family, found: Int32, *, keep: bool) -> None:
-        inside = contained(inner, outer)
-        if inside.max(initial=-1) >= 0:
+    def _subtract(self, outer: PeopleSets, inner: PeopleSets, inferred: Int32, *, keep: bool) -> None:
+        container = containing_sets(inner, outer)
+        if container.max(initial=-1) >= 0:
             rest = outer if keep else outer.copy()
-            self.contradictions += subtract(rest, inner, inside, self.values)
-            self._conclude(rest, np.unique(inside[inside >= 0]), found)
+            self.contradictions += subtract(rest, inner, container, self.distinct)
+            self._infer(rest, np.unique(container[container >= 0]), inferred)
 
-    def _conclude(self, family: Family, groups: Int64, found: Int32) -> None:
-        fewest = conclude(family, groups, found, self.values)
+    def _infer(self, sets: PeopleSets, which: Int64, inferred: Int32) -> None:
+        fewest = infer_values(sets, which, inferred, self.distinct)
         if fewest:
             self.fewest = min(self.fewest or fewest, fewest)

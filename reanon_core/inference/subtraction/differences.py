@@ -1,11 +1,11 @@
-"""Differences: what is left of a set of people and their values when whole sets inside it are taken away.
+"""Differences: what remains of a set of people and their values when whole sets inside it are subtracted.
 
-A family is what one release says: disjoint sets of people, and for each set rows that hold all their values. Rows
-beyond the people (counterfeits, people whose group is uncertain) are spare. A set without spare rows that lies inside
-another is known to the last value, and can be subtracted from it: Section 6 of the specification of [BPG].
+A release gives disjoint sets of people, and for each set rows that hold all their values. Rows beyond the people
+(counterfeits, people whose group is uncertain) are spare. If a set without spare rows lies inside another set, the
+adversary knows exactly which values to subtract: Section 6 of the specification of [BPG].
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,138 +13,179 @@ from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.release import Release
 
-GONE = -1
-"""The person is in none of the sets."""
-OUTSIDE = -2
-UNSEEN = -1
-NOTHING = -1
-"""No value is concluded for the person."""
+NO_SET = -1
+"""The set of a person who is in none."""
+NOT_SEEN, NOT_INSIDE = -1, -2
+"""Why a set lies inside no other: it has no people, or they are in several sets or in none."""
+NO_VALUE = -1
+"""Nothing is inferred about the person's value."""
 CONFLICT = -2
-"""Two values are concluded: somebody's value has changed, or the knowledge is false."""
+"""Two values are inferred: the person's value has changed, or the knowledge is false."""
+CONTRADICTED = -1
+"""The spare rows of a set that contradicts what is known."""
 
 
-@dataclass(frozen=True, eq=False)
-class Family:
+class PeopleSets(NamedTuple):
     """Disjoint sets of people, and the rows that show their values; the arrays are changed in place.
 
-    Ensures: a set has as many people as rows that are not spare, at any time.
+    Ensures: a set always has as many people as rows that are not spare.
     """
 
-    people: Int64  # [m] who has a set at first
-    home: Int32  # [n] the set of each person, negative if none
+    people: Int64  # [m] the people who are in a set at first
+    set_of: Int32  # [n] the set of each person, or NO_SET
     start: Int64  # [g] where the rows of a set begin
-    length: Int64  # [g] how many are left
+    length: Int64  # [g] how many rows remain
     values: Int32  # [rows] set after set
-    spare: Int64  # [g] rows beyond people; negative where the knowledge contradicts the release
+    spare: Int64  # [g] rows beyond people, or CONTRADICTED
 
-    def present(self) -> "Family":
-        """The same arrays, for the people who still have a set."""
-        people = self.people[self.home[self.people] >= 0]
-        return Family(people, self.home, self.start, self.length, self.values, self.spare)
+    def present(self) -> "PeopleSets":
+        """The same arrays, for the people who are still in a set."""
+        return self._replace(people=self.people[self.set_of[self.people] >= 0])
 
-    def copy(self) -> "Family":
-        """The same family, to be changed apart."""
-        return Family(
-            self.people, self.home.copy(), self.start, self.length.copy(), self.values.copy(), self.spare.copy()
+    def copy(self) -> "PeopleSets":
+        """The same sets in arrays of their own."""
+        return self._replace(
+            set_of=self.set_of.copy(), length=self.length.copy(), values=self.values.copy(), spare=self.spare.copy()
         )
 
 
-def family_of(release: Release, group: Int32) -> Family:
-    """The groups of a release and the people who are certainly in them."""
+def sets_of(release: Release, group: Int32) -> PeopleSets:
+    """The groups of a release with the people who are certainly in them."""
     people = np.flatnonzero(group >= 0)
     rows = np.bincount(release.group, minlength=release.boxes.count)
     start = np.concatenate([[0], np.cumsum(rows)[:-1]]).astype(np.int64) if len(rows) else np.empty(0, np.int64)
     spare = rows - np.bincount(group[people], minlength=len(rows))
     values = release.sensitive[np.argsort(release.group, kind="stable")].astype(np.int32)
-    return Family(people, np.where(group >= 0, group, GONE).astype(np.int32), start, rows, values, spare)
-
-
-def settle(family: Family, known: Int32) -> int:
-    """Take the people out whose value is known, each with a row; the number of sets that have no such row."""
-    return int(_settle(family.people, family.home, family.start, family.length, family.values, family.spare, known))
-
-
-def contained(inner: Family, outer: Family) -> Int64:
-    """The set of `outer` that holds all people of each set of `inner`; negative if none, or rows are spare."""
-    return _contained(inner.people, inner.home, inner.spare, outer.home)
-
-
-def subtract(outer: Family, inner: Family, inside: Int64, values: int) -> int:
-    """Take the sets of `inner` away that lie inside sets of `outer`; the number of contradictions met.
-
-    A set that shows fewer of some value than the sets inside it contradicts them: nothing is taken from it.
-    """
-    args = (outer.home, outer.start, outer.length, outer.values, outer.spare)
-    return int(
-        _subtract(*args, inner.people, inner.home, inner.start, inner.length, inner.values, inside.copy(), values)
-    )
-
-
-def conclude(family: Family, groups: Int64, found: Int32, values: int) -> int:
-    """Note for whom one of these sets leaves one value; the fewest values of a set with people, 0 if there is none."""
-    args = (family.people, family.home, family.start, family.length, family.values, family.spare)
-    return int(_conclude(*args, groups, found, values))
+    return PeopleSets(people, np.where(group >= 0, group, NO_SET).astype(np.int32), start, rows, values, spare)
 
 
 @compiled
-def _settle(
-    people: Int64,
-    home: Int32,
-    start: Int64,
-    length: Int64,
-    values: Int32,
-    spare: Int64,
-    known: Int32,
-) -> int:
+def remove_known(sets: PeopleSets, known: Int32) -> int:
+    """Remove the people whose value is known, each with a row; the number of sets that have no such row."""
+    people, set_of, start, length, values, spare = sets
     contradictions = 0
     for person in people:
-        group = home[person]
-        if group < 0 or known[person] < 0:
+        own = set_of[person]
+        if own < 0 or known[person] < 0:
             continue
-        home[person] = GONE
-        last = start[group] + length[group] - 1
-        row = start[group]
+        set_of[person] = NO_SET
+        last = start[own] + length[own] - 1
+        row = start[own]
         while row <= last and values[row] != known[person]:
             row += 1
         if row > last:
-            contradictions += spare[group] >= 0
-            spare[group] = -1
+            contradictions += spare[own] >= 0
+            spare[own] = CONTRADICTED
         else:
             values[row] = values[last]
-            length[group] -= 1
+            length[own] -= 1
     return contradictions
 
 
 @compiled
-def _contained(people: Int64, home: Int32, spare: Int64, outer: Int32) -> Int64:
-    inside = np.full(len(spare), UNSEEN, dtype=np.int64)
-    for person in people:
-        group = home[person]
-        if group < 0 or inside[group] == OUTSIDE:
+def containing_sets(inner: PeopleSets, outer: PeopleSets) -> Int64:
+    """The set of `outer` that holds all people of each set of `inner`; negative if none does, or rows are spare."""
+    set_of, spare, outer_set_of = inner.set_of, inner.spare, outer.set_of
+    container = np.full(len(spare), NOT_SEEN, dtype=np.int64)
+    for person in inner.people:
+        own = set_of[person]
+        if own < 0 or container[own] == NOT_INSIDE:
             continue
-        holder = outer[person]
-        if holder < 0 or spare[group] != 0 or (inside[group] != UNSEEN and inside[group] != holder):
-            inside[group] = OUTSIDE
+        holder = outer_set_of[person]
+        if holder < 0 or spare[own] != 0 or (container[own] != NOT_SEEN and container[own] != holder):
+            container[own] = NOT_INSIDE
         else:
-            inside[group] = holder
-    return inside
+            container[own] = holder
+    return container
 
 
 @compiled
-def _linked(inside: Int64, groups: int) -> tuple[Int64, Int64]:
-    """The pieces inside each group as a chain: the first, and after each piece the next; -1 at the end."""
-    first = np.full(groups, -1, dtype=np.int64)
-    following = np.full(len(inside), -1, dtype=np.int64)
-    for piece in range(len(inside)):
-        if inside[piece] >= 0:
-            following[piece] = first[inside[piece]]
-            first[inside[piece]] = piece
+def subtract(outer: PeopleSets, inner: PeopleSets, container: Int64, distinct: int) -> int:
+    """Subtract the sets of `inner` from the sets of `outer` that contain them; the number of contradictions.
+
+    A set that has fewer rows of some value than the sets inside it contradicts them, and nothing is subtracted from
+    it. `distinct` is the number of sensitive values.
+
+    Paper: [BPG] difference attack (prose).
+    """
+    start, length, values, spare = outer.start, outer.length, outer.values, outer.spare
+    inner_start, inner_length, inner_values, inner_set_of = inner.start, inner.length, inner.values, inner.set_of
+    contradictions = 0
+    count = np.zeros(distinct, dtype=np.int64)
+    first, following = _inner_chains(container, len(start))
+    for own in range(len(start)):
+        if first[own] < 0:
+            continue
+        rows = values[start[own] : start[own] + length[own]]
+        for value in rows:
+            count[value] += 1
+        consistent = spare[own] >= 0
+        inside = first[own]
+        while inside >= 0:
+            for row in range(inner_start[inside], inner_start[inside] + inner_length[inside]):
+                count[inner_values[row]] -= 1
+                consistent = consistent and count[inner_values[row]] >= 0
+            inside = following[inside]
+        if consistent:
+            length[own] = _keep_rows(rows, count)
+        else:
+            contradictions += spare[own] >= 0
+            spare[own] = CONTRADICTED
+            count[:] = 0
+    for person in inner.people:
+        inside = inner_set_of[person]
+        if inside >= 0 and container[inside] >= 0 and spare[container[inside]] >= 0:
+            outer.set_of[person] = NO_SET
+    return contradictions
+
+
+@compiled
+def infer_values(sets: PeopleSets, which: Int64, inferred: Int32, distinct: int) -> int:
+    """Infer the value of the people of these sets where only one remains; the fewest values of a set with people.
+
+    `inferred` [n] is changed in place; the answer is 0 if no set has people. `distinct` is the number of sensitive
+    values.
+    """
+    people, set_of, start, length, values, spare = sets
+    seen = np.full(distinct, -1, dtype=np.int64)
+    only = np.full(len(start), NO_VALUE, dtype=np.int64)
+    fewest = 0
+    for own in which:
+        if spare[own] < 0 or length[own] == spare[own]:
+            continue
+        different = 0
+        for row in range(start[own], start[own] + length[own]):
+            if seen[values[row]] != own:
+                seen[values[row]] = own
+                different += 1
+        if different == 1:
+            only[own] = values[start[own]]
+        fewest = different if fewest == 0 else min(fewest, different)
+    if fewest == 1:
+        for person in people:
+            if set_of[person] >= 0 and only[set_of[person]] != NO_VALUE:
+                if inferred[person] == NO_VALUE:
+                    inferred[person] = only[set_of[person]]
+                elif inferred[person] != only[set_of[person]]:
+                    inferred[person] = CONFLICT
+    return fewest
+
+
+@compiled
+def _inner_chains(container: Int64, sets: int) -> tuple[Int64, Int64]:
+    """The inner sets of each outer set as a chain: the first, and after each the next; -1 at the end."""
+    first = np.full(sets, -1, dtype=np.int64)
+    following = np.full(len(container), -1, dtype=np.int64)
+    for inside in range(len(container)):
+        if container[inside] >= 0:
+            following[inside] = first[container[inside]]
+            first[container[inside]] = inside
     return first, following
 
 
 @compiled
-def _kept(rows: Int32, count: Int64) -> int:
-    """Move as many rows of each value to the front as `count` says, and leave it empty; how many there are."""
+def _keep_rows(rows: Int32, count: Int64) -> int:
+    """Move as many rows of each value to the front as `count` says, and leave the counts at 0; how many rows."""
     kept = 0
     for row in range(len(rows)):
         if count[rows[row]] > 0:
@@ -152,86 +193,3 @@ def _kept(rows: Int32, count: Int64) -> int:
             rows[kept] = rows[row]
             kept += 1
     return kept
-
-
-@compiled
-def _subtract(
-    home: Int32,
-    start: Int64,
-    length: Int64,
-    values: Int32,
-    spare: Int64,
-    inner_people: Int64,
-    inner_home: Int32,
-    inner_start: Int64,
-    inner_length: Int64,
-    inner_values: Int32,
-    inside: Int64,
-    number: int,
-) -> int:
-    contradictions = 0
-    count = np.zeros(number, dtype=np.int64)
-    first, following = _linked(inside, len(start))
-    for group in range(len(start)):
-        if first[group] < 0:
-            continue
-        rows = values[start[group] : start[group] + length[group]]
-        for value in rows:
-            count[value] += 1
-        holds = spare[group] >= 0
-        piece = first[group]
-        while piece >= 0:
-            for row in range(inner_start[piece], inner_start[piece] + inner_length[piece]):
-                count[inner_values[row]] -= 1
-                holds = holds and count[inner_values[row]] >= 0
-            piece = following[piece]
-        if holds:
-            length[group] = _kept(rows, count)
-        else:
-            contradictions += spare[group] >= 0
-            spare[group] = -1
-            count[:] = 0
-    for piece in range(len(inside)):
-        if inside[piece] >= 0 and spare[inside[piece]] < 0:
-            inside[piece] = OUTSIDE
-    for person in inner_people:
-        piece = inner_home[person]
-        if piece >= 0 and inside[piece] >= 0:
-            home[person] = GONE
-    return contradictions
-
-
-@compiled
-def _conclude(
-    people: Int64,
-    home: Int32,
-    start: Int64,
-    length: Int64,
-    values: Int32,
-    spare: Int64,
-    groups: Int64,
-    found: Int32,
-    number: int,
-) -> int:
-    seen = np.full(number, -1, dtype=np.int64)
-    only = np.full(len(start), NOTHING, dtype=np.int64)
-    fewest = 0
-    for group in groups:
-        if spare[group] < 0 or length[group] == spare[group]:
-            continue
-        distinct = 0
-        for row in range(start[group], start[group] + length[group]):
-            if seen[values[row]] != group:
-                seen[values[row]] = group
-                distinct += 1
-        if distinct == 1:
-            only[group] = values[start[group]]
-        fewest = distinct if fewest == 0 else min(fewest, distinct)
-    if fewest == 1:
-        for person in people:
-            if home[person] >= 0 and only[home[person]] != NOTHING:
-                if found[person] == NOTHING:
-                    found[person] = only[home[person]]
-                elif found[person] != only[home[person]]:
-                    found[person] = CONFLICT
-    return fewest

@@ -43,7 +43,7 @@ def test_who_left_is_the_difference() -> None:
     assert exposed(found) == {3: 2}
     assert found.of == 4
     assert found.extra["smallest candidate set"] == 1
-    assert found.note == "certain if nobody's value changes; others may be exposed too"
+    assert found.note == "certain if no value changes; more people may be exposed"
 
 
 def test_who_came_is_the_difference() -> None:
@@ -93,7 +93,7 @@ def test_overlapping_boxes_protect_and_the_note_says_how_many_are_hidden() -> No
     hidden = entry_of(plain_schema(columns=1), stay, boxes={0: [(0, 2)], 1: [(1, 4)]})
     found = attacked(release(FOUR), hidden)
     assert exposed(found) == {}
-    assert found.note.endswith("blind to 3 of 8 memberships, which the boxes leave open")
+    assert found.note.endswith("3 of 8 memberships were not used, because the boxes leave them open")
     assert found.extra["ambiguous memberships"] == 3
 
 
@@ -101,14 +101,14 @@ def test_releases_are_not_subtracted_where_values_may_change() -> None:
     entries = release(FOUR), release([[(0, 0), (1, 1), (2, 2)], [(7, 1), (8, 1)]])
     found = attacked(*entries, constant_values=False)
     assert exposed(found) == {7: 1, 8: 1}
-    assert found.note == "certain within one release; others may be exposed too"
+    assert found.note == "certain within one release; more people may be exposed"
 
 
 def test_a_value_that_changed_is_noticed_where_rows_do_not_add_up() -> None:
     found = attacked(release(FOUR), release([[(0, 0), (1, 1), (2, 3)]]))
     assert exposed(found) == {}
     assert found.extra["contradictions"] > 0
-    assert "do not add up" in found.note
+    assert "are inconsistent" in found.note
 
 
 def test_more_known_people_than_rows_expose_nobody() -> None:

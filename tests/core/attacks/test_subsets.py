@@ -82,7 +82,7 @@ def test_who_knows_the_groups_sees_what_boxes_hide() -> None:
     found = attacked(*overlapping())
     assert exposed(found) == {2: 0, 3: 1}
     assert (found.extra["singled out"], found.extra["smallest candidate set"]) == (2, 1)
-    assert "2 are alone in some comparison, the smallest candidate set has 1" in found.note
+    assert "2 people are singled out, the smallest candidate set has 1" in found.note
 
 
 def test_where_groups_are_not_known_the_boxes_tell_what_they_can() -> None:
@@ -90,7 +90,7 @@ def test_where_groups_are_not_known_the_boxes_tell_what_they_can() -> None:
     blind = Knowledge(tuple(Presence(p.persons, p.qi) for p in ledger.knowledge().presences))
     found = SubsetsAttack().run(ledger.history(), blind)
     assert found.exposed == 0
-    assert "4 groups are not known" in found.note
+    assert "4 memberships are neither known" in found.note
 
 
 def test_whose_row_has_a_box_of_its_own_is_not_given_to_the_adversary() -> None:
@@ -99,7 +99,7 @@ def test_whose_row_has_a_box_of_its_own_is_not_given_to_the_adversary() -> None:
     assert attacked(entry).exposed == 4
     found = attacked(replace(entry, release=replace(entry.release, grouped=False)))
     assert found.exposed == 0
-    assert "4 groups are not known" in found.note
+    assert "4 memberships are neither known" in found.note
 
 
 @settings(deadline=None, max_examples=150)

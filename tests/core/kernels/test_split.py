@@ -10,7 +10,7 @@ from reanon_core.bucketing.bucket_split import split_buckets
 from reanon_core.bucketing.layout import COUNTERFEIT, Layout
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.kernels.dense_ranks import DENSE_RANGE, dense_ranks
-from reanon_core.kernels.packed_ranks import lane_width
+from reanon_core.kernels.packed_ranks import field_width
 from reanon_core.model.arrays import MISSING
 from reanon_core.recoding.lengths import length_scales
 
@@ -59,8 +59,8 @@ def test_the_compiled_split_makes_the_groups_of_the_literal_one(
 
 
 @pytest.mark.parametrize(("distinct", "width"), [(1, 8), (127, 8), (128, 16), (32_767, 16), (32_768, 32)])
-def test_a_lane_has_room_for_every_rank_and_the_empty_one(distinct: int, width: int) -> None:
-    assert lane_width(distinct) == width
+def test_a_field_has_room_for_every_rank_and_the_empty_one(distinct: int, width: int) -> None:
+    assert field_width(distinct) == width
 
 
 @given(st.lists(st.integers(1, 10**9), min_size=1, max_size=6), st.integers(1, 10**6))

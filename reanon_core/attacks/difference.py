@@ -7,7 +7,7 @@ import numpy as np
 
 from reanon_core.inference.subtraction.difference_search import searched
 from reanon_core.inference.subtraction.differences import NOTHING
-from reanon_core.inference.view.sensitive_releases import speaking
+from reanon_core.inference.view.sensitive_releases import sensitive_releases
 from reanon_core.inference.view.traces import UNKNOWN, Traces, atoms_of, traces_of
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
@@ -32,7 +32,7 @@ class DifferenceAttack:
 
     def run(self, history: History, knowledge: Knowledge) -> Findings:
         """Find everybody whose rest has one value."""
-        history, knowledge = speaking(history, knowledge)
+        history, knowledge = sensitive_releases(history, knowledge)
         traces = traces_of(history, knowledge)
         search = searched(history, traces, together=self.constant_values)
         exposed = np.flatnonzero(search.known >= 0)

@@ -12,7 +12,7 @@ from reanon_core.inference.bayes.posteriors import Posterior, posteriors
 from reanon_core.inference.bayes.transition_counts import resolved
 from reanon_core.inference.bayes.uncertain_groups import spread_omega
 from reanon_core.inference.view.possible_groups import Memberships, possible_memberships
-from reanon_core.inference.view.sensitive_releases import speaking
+from reanon_core.inference.view.sensitive_releases import sensitive_releases
 from reanon_core.inference.view.value_sets import highest_value
 from reanon_core.model.arrays import Float64, Int32, Int64
 from reanon_core.model.errors import InvalidParameter, Problem
@@ -84,7 +84,7 @@ class BackgroundAttack:
 
         Raises: InvalidParameter if a release is too large.
         """
-        history, knowledge = speaking(history, knowledge)
+        history, knowledge = sensitive_releases(history, knowledge)
         releases = tuple(published.release for published in history.releases)
         values = max(1, len(history.schema.sensitive.values), highest_value(releases) + 1)
         for release, presence in zip(releases, knowledge.presences, strict=True):

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from reanon_core.inference.subtraction.difference_search import search_differences
-from reanon_core.inference.view.sensitive_releases import speaking
+from reanon_core.inference.view.sensitive_releases import sensitive_releases
 from reanon_core.inference.view.traces import ABSENT, UNKNOWN, Traces, atoms_of, traces_of
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
@@ -31,7 +31,7 @@ class DifferenceAttack:
 
     def run(self, history: History, knowledge: Knowledge) -> Findings:
         """Find everyone whose value the differences determine."""
-        history, knowledge = speaking(history, knowledge)
+        history, knowledge = sensitive_releases(history, knowledge)
         traces = traces_of(history, knowledge)
         search = search_differences(history, traces, across_releases=self.constant_values)
         exposed = np.flatnonzero(search.known >= 0)

@@ -79,7 +79,7 @@ def disclosure_risks(
 ) -> Risks:
     """The risk of each person in `truth`, which only the judge can supply.
 
-    Paper: [XT07] Definition 14.
+    Paper: [XT07] Definition 14; [XT07] Lemma 3 bounds it by 1/m in an m-invariant history.
     Raises: InvalidParameter if the history is too large, or nothing explains it.
     """
     found = count_surjections(history, knowledge, principle=principle, limit=limit)

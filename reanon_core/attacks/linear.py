@@ -1,15 +1,15 @@
-"""Linear: sets of people that must have the same values, once groups are added to and subtracted from each other."""
+"""Linear: sets of people that have the same values, found by adding groups to and subtracting them from each other."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from reanon_core.attacks.compromised import told
-from reanon_core.inference.elimination.problem import look_at_all, puzzle_of
-from reanon_core.inference.elimination.propagation import UNBOUNDED, solve
-from reanon_core.inference.linear.correlation_rules import tie, ties_of
-from reanon_core.inference.view.known_groups import standings
+from reanon_core.attacks.compromised import elimination_findings
+from reanon_core.inference.elimination.problem import enqueue_all, value_problem
+from reanon_core.inference.elimination.propagation import UNBOUNDED, propagate
+from reanon_core.inference.linear.correlation_rules import exclude_by_derived_correlations, find_correlations
+from reanon_core.inference.view.known_groups import known_groups
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
@@ -18,10 +18,10 @@ from reanon_core.model.knowledge import Knowledge
 
 @dataclass(frozen=True, kw_only=True)
 class LinearAttack:
-    """Derive correlations from sums of groups, and exclude values by them, by groups and by pairs of groups.
+    """Derive correlations from sums of groups, and exclude values by these, by groups and by pairs of groups.
 
-    Sums with weights +1 and -1 of up to `combine` groups are all found, and in small components every vector of the row
-    space of the incidence of groups and people. Beyond that nothing is decided.
+    The search finds every sum of up to `combine` groups with weights +1 and -1, and in small components every vector of
+    the row space of the incidence of groups and people. Beyond that nothing is decided.
     Paper: none; specification of [RB09], C3.
     """
 
@@ -30,10 +30,10 @@ class LinearAttack:
     combine: int = 4
     """The greatest number of groups in a sum; 2 to 6."""
     smaller_than: int = 3
-    """Sets of fewer people than this are looked for."""
+    """The search is for sets of fewer people than this."""
 
     def __post_init__(self) -> None:
-        """Hold the ranges."""
+        """Validate the ranges."""
         problems = []
         if not 2 <= self.combine <= 6:
             problems.append(Problem("combine", "be from 2 to 6", str(self.combine)))
@@ -42,20 +42,21 @@ class LinearAttack:
         require(problems, InvalidParameter)
 
     def run(self, history: History, knowledge: Knowledge) -> Findings:
-        """Find everybody for whom exactly one value is left, and count the correlations."""
-        known = standings(history, knowledge)
-        ties = ties_of(known, self.smaller_than, self.combine)
-        puzzle = puzzle_of(known, matching=True, correlations=True)
-        look_at_all(puzzle)
-        solve(puzzle, UNBOUNDED)
-        while tie(puzzle, ties.start, ties.person, ties.closed):
-            solve(puzzle, UNBOUNDED)
+        """Find the people for whom exactly one value is left, and count the correlations."""
+        known = known_groups(history, knowledge)
+        correlations = find_correlations(known, self.smaller_than, self.combine)
+        problem = value_problem(known, matching=True, correlations=True)
+        enqueue_all(problem)
+        propagate(problem, UNBOUNDED)
+        while exclude_by_derived_correlations(problem, correlations):
+            propagate(problem, UNBOUNDED)
         caveat = f"correlations not decided beyond {self.combine} groups; others may still be exposed"
-        found = told(self.name, known, puzzle, knowledge, caveat)
-        sizes = np.diff(ties.start)[ties.closed == 1]  # beside a stranger or a counterfeit the others say little
+        found = elimination_findings(self.name, known, problem, knowledge, caveat)
+        # A side with unidentified rows excludes nothing, whatever its size.
+        sizes = np.diff(correlations.start)[correlations.closed == 1]
         more = {
-            "correlations": float(len(ties.groups)),
-            "correlations that need more than two groups": float(np.count_nonzero(ties.groups != 2)),
+            "correlations": float(len(correlations.groups)),
+            "correlations that need more than two groups": float(np.count_nonzero(correlations.groups != 2)),
             "smallest correlated set": float(sizes.min()) if len(sizes) else 0.0,
         }
         return replace(found, extra={**found.extra, **more})

@@ -1,62 +1,62 @@
-"""Propagation: the history as a puzzle of everybody's values, solved as far as polynomial time goes."""
+"""Propagation: constraint propagation over the whole history, as far as polynomial time allows."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from reanon_core.attacks.compromised import told
-from reanon_core.inference.elimination.problem import look_at_all, puzzle_of
-from reanon_core.inference.elimination.propagation import UNBOUNDED, shave, solve
-from reanon_core.inference.view.known_groups import standings
+from reanon_core.attacks.compromised import elimination_findings
+from reanon_core.inference.elimination.problem import enqueue_all, value_problem
+from reanon_core.inference.elimination.propagation import UNBOUNDED, propagate, shave
+from reanon_core.inference.view.known_groups import known_groups
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
 
 SMALL = 2_000
-"""In a history of so few people every value of everybody is tried out, as far as it leads."""
+"""In a history of at most so many people, every value of every person is tried without a limit on depth."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PropagationAttack:
-    """Every group is a global-cardinality constraint on its people, and everybody has one value for all releases.
+    """Every group is a global-cardinality constraint on its people, and each person has one value in all releases.
 
     Generalized arc consistency of every group, historical correlations, and shaving (a value that leads to a
-    contradiction is no value), to a fixpoint. It contains the paper's rules and the intersection attack. A reported
-    exposure is certain; no report is no proof.
+    contradiction is excluded), to a fixpoint. The rules include those of the paper and the intersection attack. A
+    reported exposure is certain; a person who is not reported may still be exposed.
     Paper: [RB09] Section 2; specification, C13.
     """
 
     name: ClassVar[str] = "propagation"
 
     shaving: bool = True
-    """Whether values are tried out."""
+    """Whether values are tried."""
     correlations: bool = True
-    """Whether historical correlations are used besides the groups themselves."""
+    """Whether historical correlations are used in addition to the groups."""
     widest: int = 3
-    """In large histories, only people with at most so many values left are tried."""
+    """In large histories, values are tried only for people with at most so many left."""
     steps: int = 48
-    """In large histories, how many groups a trial looks at at most."""
+    """In large histories, the most groups that one trial examines."""
 
     def run(self, history: History, knowledge: Knowledge) -> Findings:
-        """Find everybody for whom exactly one value is left."""
-        known = standings(history, knowledge)
-        puzzle = puzzle_of(known, matching=True, correlations=self.correlations)
-        look_at_all(puzzle)
-        solve(puzzle, UNBOUNDED)
-        found = told(self.name, known, puzzle, knowledge, "others may still be exposed")
+        """Find the people for whom exactly one value is left."""
+        known = known_groups(history, knowledge)
+        problem = value_problem(known, matching=True, correlations=self.correlations)
+        enqueue_all(problem)
+        propagate(problem, UNBOUNDED)
+        found = elimination_findings(self.name, known, problem, knowledge, "others may still be exposed")
         if not self.shaving:
             return found
         before, tried = found.exposed, 0
         if len(known.persons) <= SMALL:
-            while dropped := shave(puzzle, known.values, UNBOUNDED):
+            while dropped := shave(problem, known.values, UNBOUNDED):
                 tried += dropped
             caveat = "others may still be exposed"
         else:
             for widest in range(2, self.widest + 1):
-                tried += shave(puzzle, widest, self.steps)
+                tried += shave(problem, widest, self.steps)
             caveat = (
-                f"values tried out for people with at most {self.widest} left, {self.steps} groups deep; "
+                f"values tried for people with at most {self.widest} left, {self.steps} groups deep; "
                 "others may still be exposed"
             )
-        found = told(self.name, known, puzzle, knowledge, caveat)
+        found = elimination_findings(self.name, known, problem, knowledge, caveat)
         more = {"dropped by trying": float(tried), "exposed by trying": float(found.exposed - before)}
         return replace(found, extra={**found.extra, **more})

@@ -1,4 +1,4 @@
-"""Phase 3: assign what is left of the new rows to balanced buckets."""
+"""Phase 3: assign the remaining new rows to balanced buckets."""
 
 from typing import Literal
 
@@ -11,17 +11,18 @@ from reanon_core.model.arrays import Bool, Int32, Int64
 Assignment = Literal["stable", "deep", "paper"]
 
 HOME_SHARE = 10
-"""One in so many of the new rows, at most, goes to the homes of scarce values."""
+"""At most one in so many of the new rows goes to the home buckets of scarce values."""
 
 
 def assign(signatures: Signatures, depth: Int64, pool: Int64, m: int, how: Assignment) -> tuple[Signatures, Int64]:
     """How many new rows of each value every bucket takes; new buckets are added at the end.
 
-    Paper: [XT07] Figure 3 (`paper`); departure D2 (`stable`, `deep`): before a step of the paper, fill a bucket that
-    exists; `deep` also begins with homes for scarce values. docs/techniques/m-invariance.md compares the three.
+    Paper: [XT07] Figure 3 (`paper`); [XT07] Lemma 5, by which an eligible pool can always be assigned. Departure D2
+    (`stable`, `deep`): before a step of the paper, fill an existing bucket; `deep` also begins with homes for scarce
+    values. docs/techniques/m-invariance.md compares the three.
 
-    Requires: the pool is m-eligible; `depth` is the number of layers of each bucket, 0 if it holds no row.
-    Ensures: every row of the pool is assigned, and as many of each value of a signature.
+    Requires: the pool is m-eligible; `depth` is the number of layers of each bucket, 0 if it has no rows.
+    Ensures: every row of the pool is assigned, and a bucket takes equally many rows of each value of its signature.
     """
     pool = pool.copy()
     taken = np.zeros(signatures.count, dtype=np.int64)
@@ -72,17 +73,18 @@ def _alpha_beta(counts: Int64, distinct: int, m: int) -> tuple[int, int]:
 
 
 def _held(signatures: Signatures, depth: Int64, values: int) -> Bool:
-    """Whether a bucket that holds rows has each value in its signature."""
+    """Which values are in the signature of a bucket that has rows."""
     held = np.zeros(values, dtype=np.bool_)
     held[signatures.values[signatures.per_slot(depth) > 0]] = True
     return held
 
 
 def _homes(held: Bool, pool: Int64, m: int) -> list[tuple[Signature, int]]:
-    """Steps that put all new rows of a scarce value into one bucket, together with the most frequent values.
+    """Steps that put all new rows of a scarce value into one bucket, its home, together with the most frequent values.
 
-    A value that no bucket holds yet gets a home, the scarcest first, while the homes stay within their share of the
-    rows. Spread over many buckets, a scarce value is short in all of them at every release; in one, in that one.
+    Values that no bucket holds yet get a home, the scarcest first, as long as the homes stay within their share of the
+    rows. A scarce value that is spread over many buckets is short in all of them at every release; with one home it is
+    short in that bucket only.
 
     Ensures: each step leaves the pool m-eligible.
     """
@@ -111,10 +113,10 @@ def _fill_step(
     m: int,
     deep: bool,  # noqa: FBT001
 ) -> tuple[int, int]:
-    """The bucket to fill and by how many layers, or -1 if none can take a layer.
+    """The bucket to fill and the number of layers, or -1 if no bucket can take a layer.
 
-    Of the buckets that can, the one that holds the scarcest new value, then the deepest; with `deep`, the one with
-    the greatest depth squared over the cube of its scarcest new value's count. Then the one that takes the most layers.
+    Without `deep` the bucket with the scarcest new value wins, then the deepest; with `deep`, the one with the greatest
+    depth squared over the cube of its scarcest new value's count. Ties go to the bucket that takes the most layers.
     Inequalities 5-7 hold with the greatest count inside the signature for n_1 and the greatest outside for n_(beta+1).
     """
     rows = int(pool.sum())

@@ -1,4 +1,4 @@
-"""Phase 2: fill the shortages of every bucket with new rows, and with counterfeits where no new row may be taken."""
+"""Phase 2: fill the shortages of every bucket with new rows, or with counterfeits where no new row may be taken."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ def balance(signatures: Signatures, old: Int64, pool: Int64, m: int) -> tuple[In
     Paper: [XT07] Section 4.1, balancing. Buckets in ascending order of their signature, values ascending.
 
     Requires: the pool is m-eligible.
-    Ensures: what is left of the pool is m-eligible; old + taken + counterfeits is the same for all slots of a bucket.
+    Ensures: the rest of the pool is m-eligible; old + taken + counterfeits is the same for all slots of a bucket.
     """
     order = np.array(sorted(range(signatures.count), key=signatures.tuples.__getitem__), dtype=np.int32)
     return _balance(order, signatures.offsets, signatures.values, old, pool.copy(), m)
@@ -37,8 +37,8 @@ def _balance(order: Int32, offsets: Int64, values: Int32, old: Int64, pool: Int6
             for other in range(len(pool)):
                 if other != value:
                     most = max(most, pool[other])
-            # Row by row, case (ii): taking a row of `value` keeps the pool m-eligible as long as every other value
-            # stays within its bound, most * m <= total - rows taken. For `value` itself the bound only gets easier.
+            # Case (ii), row by row: taking a row of `value` keeps the pool m-eligible as long as every other value
+            # stays within its bound, most * m <= total - rows taken. The bound of `value` itself only becomes looser.
             rows = max(min(shortage, pool[value], total - m * most), 0)
             pool[value] -= rows
             total -= rows

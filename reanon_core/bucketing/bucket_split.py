@@ -14,9 +14,10 @@ from reanon_core.model.arrays import MISSING, Int32, Int64
 def split_buckets(qi: Int32, layout: Layout, signatures: Signatures, low: Int64, scales: Int64) -> Int32:
     """The group of each entry of the layout; every group has one entry of each value of its signature.
 
-    Paper: [XT07] Section 4.3. Lengths are normalised by the domain and scaled to integers (departure D4 there), so that
-    the same rows give the same groups on any machine. `low` [d] is the least code of each attribute, `scales` [d] the
-    weight of a step on it.
+    `low` [d] is the least code of each attribute, `scales` [d] the weight of a step on it. Lengths are normalised by
+    the domain and scaled to integers (departure D4 of m-invariance), so that the same rows give the same groups on any
+    machine.
+    Paper: [XT07] Section 4.3.
     """
     entries = len(layout.row)
     if entries == 0:
@@ -25,10 +26,10 @@ def split_buckets(qi: Int32, layout: Layout, signatures: Signatures, low: Int64,
     ranks = np.empty((attributes, entries), dtype=np.int32)
     order = np.empty((attributes, entries), dtype=np.int32)
     places = []
-    fake = layout.row == COUNTERFEIT
+    counterfeit = layout.row == COUNTERFEIT
     for attribute in range(attributes):
         codes = qi[attribute, layout.row]
-        codes[fake] = MISSING
+        codes[counterfeit] = MISSING
         ranks[attribute], occurring = dense_ranks(codes)
         order[attribute] = presorted(ranks[attribute], len(occurring), layout.starts)
         places.append((occurring - low[attribute]) * scales[attribute])

@@ -1,4 +1,4 @@
-"""From groups of layout entries to a plan over rows and counterfeits."""
+"""The plan of a technique with buckets: groups of layout entries become groups of rows and counterfeits."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ DEFERRED = "deferred: their value is too frequent among the new rows"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BucketedPlan(Plan):
-    """A plan that also knows each row's signature, for the state that follows."""
+    """A plan that also has each row's signature, for the next state."""
 
     division: Division
     signatures: Signatures
@@ -24,18 +24,17 @@ class BucketedPlan(Plan):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Grouped:
-    """The groups in terms of rows and counterfeits."""
+class RowGroups:
+    """The groups of rows and counterfeits."""
 
     group: Int32  # [n]
     groups: int
     counterfeits: Counterfeits
     signature: Int32  # [n] -1 for withheld rows
-    renumbered: Int32  # [groups before] the new number of each group that has a row
 
 
-def grouped(rows: int, layout: Layout, entry_group: Int32, signatures: Signatures) -> Grouped:
-    """The groups of the entries as groups of rows; a group of counterfeits alone protects nobody and is dropped."""
+def row_groups(rows: int, layout: Layout, entry_group: Int32, signatures: Signatures) -> RowGroups:
+    """The groups of layout entries as groups of rows; a group of counterfeits alone protects no one and is dropped."""
     groups = int(entry_group.max(initial=-1)) + 1
     real = np.flatnonzero(layout.row >= 0)
     populated = np.zeros(groups, dtype=np.bool_)
@@ -44,21 +43,20 @@ def grouped(rows: int, layout: Layout, entry_group: Int32, signatures: Signature
     real_group = renumbered[entry_group[real]]
     group = np.full(rows, WITHHELD, dtype=np.int32)
     group[layout.row[real]] = real_group
-    fake = np.flatnonzero(layout.row == COUNTERFEIT)
-    fake = fake[populated[entry_group[fake]]]
+    counterfeit = np.flatnonzero(layout.row == COUNTERFEIT)
+    counterfeit = counterfeit[populated[entry_group[counterfeit]]]
     signature_of_slot = np.repeat(np.arange(signatures.count, dtype=np.int32), np.diff(signatures.offsets))
     signature_of_group = np.empty(int(populated.sum()) + 1, dtype=np.int32)
     signature_of_group[real_group] = signature_of_slot[layout.slot[real]]
     signature_of_group[WITHHELD] = -1
-    return Grouped(
+    return RowGroups(
         group=group,
         groups=int(populated.sum()),
-        counterfeits=Counterfeits(renumbered[entry_group[fake]], signatures.values[layout.slot[fake]]),
+        counterfeits=Counterfeits(renumbered[entry_group[counterfeit]], signatures.values[layout.slot[counterfeit]]),
         signature=signature_of_group[group],
-        renumbered=renumbered,
     )
 
 
-def reasons(deferred: int) -> dict[str, int]:
-    """Why rows are withheld, with their number."""
+def withheld_reasons(deferred: int) -> dict[str, int]:
+    """The reasons for which rows are withheld, with the number of rows."""
     return {DEFERRED: deferred} if deferred else {}

@@ -1,4 +1,4 @@
-"""What a steward said must not change: sensitive values, quasi-identifiers."""
+"""Sensitive values and quasi-identifiers that must not change, by the options of the series."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ def refuse_changes(
     on_sensitive_change: SensitiveChange,
     on_qi_change: QiChange,
 ) -> None:
-    """Refuse a snapshot in which somebody changed who must not.
+    """Refuse a snapshot with changes that the options forbid.
 
     Raises: Unpublishable.
     """

@@ -1,4 +1,4 @@
-"""Balancing and assignment together: a plan over counts alone, before any row moves."""
+"""Balancing and assignment as a plan over counts alone, before any row moves."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,16 @@ from reanon_core.model.arrays import Int64
 
 
 @dataclass(frozen=True, eq=False)
-class BucketPlan:
+class BucketCounts:
+    """The rows to place: how many old rows each slot holds, and how many new rows there are of each value."""
+
+    signatures: Signatures
+    old: Int64  # [slots]
+    pool: Int64  # [values] m-eligible
+
+
+@dataclass(frozen=True, eq=False)
+class CountPlan:
     """How many new rows and counterfeits each slot takes.
 
     Ensures: old + taken + counterfeits is the same for all slots of a signature.
@@ -22,16 +31,23 @@ class BucketPlan:
     counterfeits: Int64  # [slots]
 
 
-def plan_buckets(signatures: Signatures, old: Int64, pool: Int64, m: int, how: Assignment) -> BucketPlan:
-    """Balance the buckets of old rows, then assign the rest of the new rows.
+def balance_buckets(counts: BucketCounts, m: int) -> CountPlan:
+    """Phase 2: fill the shortages of the buckets of old rows.
 
-    `old` [slots] counts the old rows, `pool` [values] the new ones.
+    Paper: [XT07] Section 4.1, balancing.
     """
-    filled, counterfeits = balance(signatures, old, pool, m)
-    left = pool - np.bincount(signatures.values, weights=filled, minlength=len(pool)).astype(np.int64)
-    depth = signatures.largest(old)
-    extended, layers = assign(signatures, depth, left, m, how)
-    added = len(extended.values) - len(signatures.values)
-    none = np.zeros(added, dtype=np.int64)
-    taken = np.concatenate([filled, none]) + extended.per_slot(layers)
-    return BucketPlan(extended, taken, np.concatenate([counterfeits, none]))
+    taken, counterfeits = balance(counts.signatures, counts.old, counts.pool, m)
+    return CountPlan(counts.signatures, taken, counterfeits)
+
+
+def assign_new_rows(counts: BucketCounts, balanced: CountPlan, m: int, how: Assignment) -> CountPlan:
+    """Phase 3: assign the new rows that balancing left; new buckets are added at the end.
+
+    Paper: [XT07] Section 4.2, assignment.
+    """
+    before, pool = balanced.signatures, counts.pool
+    left = pool - np.bincount(before.values, weights=balanced.taken, minlength=len(pool)).astype(np.int64)
+    signatures, layers = assign(before, before.largest(counts.old), left, m, how)
+    none = np.zeros(len(signatures.values) - len(before.values), dtype=np.int64)
+    taken = np.concatenate([balanced.taken, none]) + signatures.per_slot(layers)
+    return CountPlan(signatures, taken, np.concatenate([balanced.counterfeits, none]))

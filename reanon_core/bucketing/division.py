@@ -1,4 +1,4 @@
-"""Phase 1: who was published before, and under which signature."""
+"""Phase 1: who was published before, and with which signature."""
 
 from dataclasses import dataclass
 
@@ -11,24 +11,24 @@ from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.model.snapshot import Snapshot
 
 NEW = -1
-"""The roster entry of somebody who was never published."""
+"""The roster entry of a person who was never published."""
 DISPLACED = -2
-"""The roster entry of somebody known whose value is in none of their signatures."""
+"""The roster entry of a known person whose value is in none of their signatures."""
 
 
 @dataclass(frozen=True, eq=False)
 class Division:
     """Each row's entry in the roster, and what changed since.
 
-    Paper: [XT07] Section 4.1, division. Departure D1: everyone ever published is old, not only T(n-1).
+    Paper: [XT07] Section 4.1, division. Departure D1: all people ever published are old, not only those of T(n-1).
     """
 
     entry: Int32  # [n] row of the roster, or NEW, or DISPLACED
-    changed: Bool  # [n] known people whose sensitive value is another than before
+    changed: Bool  # [n] known people whose sensitive value has changed
 
 
 def divide(snapshot: Snapshot, roster: Roster, signatures: Signatures) -> Division:
-    """Find everyone in the roster, under the signature that holds their present value."""
+    """Find each person in the roster, with the signature that contains their present value."""
     entry, changed = _divide(
         roster.persons,
         roster.signature,
@@ -51,7 +51,7 @@ def _divide(
     persons: Int64,
     sensitive: Int32,
 ) -> tuple[Int32, Bool]:
-    """Both lists of people ascend, so that one walk along them finds everyone."""
+    """Both lists of people are ascending, so one pass over them finds everyone."""
     entry = np.full(len(persons), NEW, dtype=np.int32)
     changed = np.zeros(len(persons), dtype=np.bool_)
     at = 0

@@ -1,4 +1,4 @@
-"""m-eligibility: no value may be carried by more than one in m rows. Integer arithmetic only."""
+"""m-eligibility: at most one in m rows has the same value. Integer arithmetic only."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from reanon_core.model.errors import NotEligible, Unpublishable
 
 
 def is_eligible(counts: Int64, m: int) -> bool:
-    """Whether the multiset with these value counts is m-eligible; the empty one is.
+    """Whether a multiset with these value counts is m-eligible; the empty one is.
 
     Paper: [XT07] Section 4.1.
     """
@@ -26,10 +26,10 @@ def require_eligible(counts: Int64, m: int, values: tuple[str, ...]) -> None:
 
 
 def deferred(counts: Int64, m: int) -> Int64:
-    """How many rows of each value to hold back so that the most rows remain and are m-eligible.
+    """How many rows of each value to withhold so that as many rows as possible remain and are m-eligible.
 
-    Every m-eligible subset has some greatest count c with c * m <= sum of min(count, c); cutting every value
-    at the largest such c keeps the most rows.
+    An m-eligible subset with greatest count c satisfies c * m <= sum of min(count, c). Cutting every value at the
+    largest such c keeps the most rows.
     """
     low, high = 0, int(counts.max(initial=0))
     while low < high:  # c * m - sum(min(count, c)) is convex in c and 0 at 0, so the c that work are an interval from 0
@@ -44,8 +44,8 @@ def deferred(counts: Int64, m: int) -> Int64:
 def padding(counts: Int64, m: int, rng: np.random.Generator) -> Int64:
     """The least number of counterfeits of each value that makes the multiset m-eligible.
 
-    c = m * n_1 - rows counterfeits over the other values, none raised above n_1. Which values is left to chance:
-    whoever knew a rule could tell counterfeits from rows.
+    These are c = m * n_1 - rows counterfeits of the other values, none of which is raised above n_1. The values are
+    random: a fixed rule would let an adversary tell counterfeits from rows.
 
     Raises: Unpublishable if fewer than m values are known.
     """

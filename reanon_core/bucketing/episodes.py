@@ -1,7 +1,7 @@
-"""Where people go whose sensitive value left their signature: same signature or a disjoint one.
+"""Episodes: a new signature for people whose sensitive value is no longer in theirs.
 
 Paper: none; departure D3. A person's signatures are pairwise equal or disjoint, so that knowing *that* a value changed
-gives nothing away about which one it was.
+reveals nothing about which one it was.
 """
 
 from typing import Literal
@@ -18,30 +18,30 @@ from reanon_core.model.snapshot import Snapshot
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 
 
-def resettle(
+def displaced_signatures(
     snapshot: Snapshot, division: Division, roster: Roster, signatures: Signatures, pool: Int64, m: int
 ) -> tuple[Signatures, Int32]:
-    """A signature for each displaced row ([n], -1 for the others), and the list with what had to be added.
+    """A signature for each displaced row ([n], -1 for the others), and the list of signatures with the new ones.
 
-    Raises: TooFewValues if too few values lie outside the signatures that somebody already had.
+    Raises: TooFewValues if too few values are outside the signatures that a person already had.
     """
     chosen = np.full(snapshot.size, -1, dtype=np.int32)
-    settled: dict[tuple[Signature, int], int] = {}
+    chosen_before: dict[tuple[Signature, int], int] = {}
     for row in np.flatnonzero(division.entry == DISPLACED).tolist():
         first, last = (int(roster.persons.searchsorted(snapshot.persons[row], side=side)) for side in SIDES)
         had = {value for entry in range(first, last) for value in signatures.tuples[roster.signature[entry]]}
         key = (tuple(sorted(had)), int(snapshot.sensitive[row]))
-        if key not in settled:
+        if key not in chosen_before:
             signature = _disjoint_signature(key[1], had, signatures, pool, m)
             if signature not in signatures.number:
                 signatures = signatures.extended([signature])
-            settled[key] = signatures.number[signature]
-        chosen[row] = settled[key]
+            chosen_before[key] = signatures.number[signature]
+        chosen[row] = chosen_before[key]
     return signatures, chosen
 
 
 def _disjoint_signature(value: int, had: set[int], signatures: Signatures, pool: Int64, m: int) -> Signature:
-    """A signature with the value and none of those the person had: a known one if there is, the smallest first."""
+    """A signature with the value and none of those the person had: the smallest known one, or else a new one."""
     known = [s for s in signatures.tuples if len(s) >= m and value in s and had.isdisjoint(s)]
     if known:
         return min(known, key=lambda signature: (len(signature), signature))

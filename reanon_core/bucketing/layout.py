@@ -1,6 +1,7 @@
-"""The second step: move rows to the slots that the plan over counts has given them."""
+"""Layout: rows move to the slots that the plan over counts provides for."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,6 +31,21 @@ class Layout:
         return int(np.diff(self.starts).max(initial=0))
 
 
+class FreeSlots(NamedTuple):
+    """The slots that new rows still fill, changed in place."""
+
+    slot: Int32  # [slots] value by value
+    cursor: Int64  # [values] the position in `slot` that is being filled
+    taken: Int64  # [slots] how many rows a slot still takes
+
+
+class Padding(NamedTuple):
+    """The counterfeits among the new rows."""
+
+    number: Int64  # [values]
+    place: Int64  # [counterfeits] their places among the new rows of their value, value by value, ascending
+
+
 def lay_out(
     *,
     signatures: Signatures,
@@ -42,25 +58,26 @@ def lay_out(
     order: UInt64,
     rng: np.random.Generator,
 ) -> Layout:
-    """Give every new row of a value the next free place among the slots of that value, and lay all entries out.
+    """Give every new row the next free place among the slots of its value, and list all entries slot by slot.
 
     `old_slot` [n] is the slot of an old row, -1 for a new one; `withheld`, `pads` [values] are counts among the new
     rows; `taken`, `counterfeits` [slots] are the plan; `order` [n] is the keyed random column.
     """
-    slot_by_value = counting_order(signatures.values, len(pads))
+    new_rows = np.bincount(sensitive[old_slot < 0], minlength=len(pads)) - withheld
     row, slot = _placed(
         uniform_order(order),
         np.where(old_slot >= 0, old_slot, NEW - sensitive),
         withheld.copy(),
-        starts_of(signatures.values, len(pads)),
-        slot_by_value,
-        taken.copy(),
-        _pad_places(pads, np.bincount(sensitive[old_slot < 0], minlength=len(pads)) - withheld, rng),
-        pads,
+        FreeSlots(
+            slot=counting_order(signatures.values, len(pads)),
+            cursor=starts_of(signatures.values, len(pads))[:-1],
+            taken=taken.copy(),
+        ),
+        Padding(pads, _pad_places(pads, new_rows, rng)),
     )
-    fakes = np.repeat(np.arange(len(counterfeits), dtype=np.int32), counterfeits)
-    row = np.concatenate([row, np.full(len(fakes), COUNTERFEIT, np.int32)])
-    slot = np.concatenate([slot, fakes])
+    added = np.repeat(np.arange(len(counterfeits), dtype=np.int32), counterfeits)
+    row = np.concatenate([row, np.full(len(added), COUNTERFEIT, np.int32)])
+    slot = np.concatenate([slot, added])
     starts = starts_of(slot, len(signatures.values))
     slots = np.repeat(np.arange(len(signatures.values), dtype=np.int32), np.diff(starts))
     return Layout(_distributed(row, slot, starts), slots, starts)
@@ -68,7 +85,7 @@ def lay_out(
 
 @compiled
 def _distributed(row: Int32, slot: Int32, starts: Int64) -> Int32:
-    """The rows slot by slot, within a slot in the order in which they come."""
+    """The rows slot by slot, within a slot in the given order."""
     cursor = starts.copy()
     listed = np.empty(len(row), dtype=np.int32)
     for i in range(len(row)):
@@ -78,36 +95,27 @@ def _distributed(row: Int32, slot: Int32, starts: Int64) -> Int32:
 
 
 def _pad_places(pads: Int64, rows: Int64, rng: np.random.Generator) -> Int64:
-    """For each value in turn, the ascending places of its padding counterfeits among its rows and them, at random."""
+    """For each value in turn, random places of its padding counterfeits among its rows, in ascending order."""
     places = [
-        np.sort(keyed_permutation(int(real + fakes), rng)[:fakes])
-        for fakes, real in zip(pads.tolist(), rows.tolist(), strict=True)
-        if fakes
+        np.sort(keyed_permutation(int(real + counterfeits), rng)[:counterfeits])
+        for counterfeits, real in zip(pads.tolist(), rows.tolist(), strict=True)
+        if counterfeits
     ]
     return np.concatenate([np.empty(0, np.int64), *places]).astype(np.int64)
 
 
 @compiled
-def _placed(
-    in_order: Int32,
-    goal: Int32,
-    withheld: Int64,
-    value_start: Int64,
-    slot_by_value: Int32,
-    taken: Int64,
-    pad_place: Int64,
-    pads: Int64,
-) -> tuple[Int32, Int32]:
-    """One walk along the rows in keyed order: old ones go to their slot, new ones to the next free place of a value.
+def _placed(in_order: Int32, goal: Int32, withheld: Int64, free: FreeSlots, padding: Padding) -> tuple[Int32, Int32]:
+    """The rows in keyed order, each with its slot: an old row's own, or the next free one of a new row's value.
 
-    `goal` [n] is the slot of an old row, and NEW minus the value of a new one: one word a row, because the walk jumps
-    about in memory. The first rows of a value are withheld where that is planned, and padding counterfeits take their
-    places among the others. `withheld` and `taken` are consumed.
+    `goal` [n] is the slot of an old row, and NEW minus the value of a new one: one word for each row, because access is
+    random. The first rows of a value are withheld where that is planned, and padding counterfeits take their places
+    among the others. `withheld` and `free` are consumed.
     """
+    pads, pad_place = padding.number, padding.place
     total = len(in_order) + len(pad_place)
     row, slot = np.empty(total, dtype=np.int32), np.empty(total, dtype=np.int32)
     at = 0
-    cursor = value_start[:-1].copy()  # the slot of each value that is being filled
     seen = np.zeros(len(pads), dtype=np.int64)  # places of each value that are filled
     next_pad = np.zeros(len(pads) + 1, dtype=np.int64)
     for value in range(len(pads)):
@@ -123,25 +131,25 @@ def _placed(
             withheld[value] -= 1
             continue
         while next_pad[value] < last_pad[value] and pad_place[next_pad[value]] == seen[value]:
-            row[at], slot[at] = COUNTERFEIT, _free_slot(value, cursor, slot_by_value, taken)
+            row[at], slot[at] = COUNTERFEIT, _next_slot(free, value)
             next_pad[value] += 1
             seen[value] += 1
             at += 1
-        row[at], slot[at] = entry, _free_slot(value, cursor, slot_by_value, taken)
+        row[at], slot[at] = entry, _next_slot(free, value)
         seen[value] += 1
         at += 1
     for value in range(len(pads)):  # counterfeits behind the last row of their value
         for _ in range(next_pad[value], last_pad[value]):
-            row[at], slot[at] = COUNTERFEIT, _free_slot(value, cursor, slot_by_value, taken)
+            row[at], slot[at] = COUNTERFEIT, _next_slot(free, value)
             at += 1
     return row[:at], slot[:at]
 
 
 @compiled
-def _free_slot(value: int, cursor: Int64, slot_by_value: Int32, taken: Int64) -> int:
+def _next_slot(free: FreeSlots, value: int) -> int:
     """The slot of this value that takes the next row."""
-    while taken[slot_by_value[cursor[value]]] == 0:
-        cursor[value] += 1
-    slot = slot_by_value[cursor[value]]
-    taken[slot] -= 1
+    while free.taken[free.slot[free.cursor[value]]] == 0:
+        free.cursor[value] += 1
+    slot = free.slot[free.cursor[value]]
+    free.taken[slot] -= 1
     return int(slot)

@@ -1,7 +1,7 @@
-"""The options that every technique with buckets has, and their ranges."""
+"""The options that all techniques with buckets share, and their ranges."""
 
 from collections.abc import Iterator
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, get_args
 
 from reanon_core.bucketing.assignment import Assignment
 from reanon_core.model.errors import InvalidSchema, Problem
@@ -19,19 +19,43 @@ CHOICES: dict[str, Any] = {
 }
 
 
-def whole(value: object) -> bool:
-    """Whether the value is a whole number; true and false are none."""
+class BucketOptions(Protocol):
+    """The options that phases 1 to 3 read; the technique itself has them."""
+
+    @property
+    def m(self) -> int:
+        """The least number of values of a signature."""
+
+    @property
+    def assignment(self) -> Assignment:
+        """How new rows are assigned to buckets."""
+
+    @property
+    def not_eligible(self) -> NotEligibleRule:
+        """What happens if the new rows are not m-eligible."""
+
+    @property
+    def on_sensitive_change(self) -> SensitiveChange:
+        """What happens if a person's sensitive value changed."""
+
+    @property
+    def on_qi_change(self) -> QiChange:
+        """What happens if a person's quasi-identifiers changed."""
+
+
+def is_whole(value: object) -> bool:
+    """Whether the value is a whole number; true and false are not."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def least_m_problems(m: object) -> Iterator[Problem]:
-    """What is wrong with m: one value hides nobody."""
-    if not isinstance(m, int) or not whole(m) or m < 2:
+    """What is wrong with m: one value protects no one."""
+    if not isinstance(m, int) or not is_whole(m) or m < 2:
         yield Problem("m", "be a whole number of at least 2", str(m))
 
 
 def choice_problems(technique: object, choices: dict[str, Any]) -> Iterator[Problem]:
-    """What is wrong with options that have a list of words."""
+    """What is wrong with options whose values are a list of words."""
     for option, allowed in choices.items():
         given = getattr(technique, option)
         if given not in get_args(allowed):
@@ -39,7 +63,7 @@ def choice_problems(technique: object, choices: dict[str, Any]) -> Iterator[Prob
 
 
 def refuse_other_columns(schema: Schema, technique: str) -> None:
-    """Refuse non-identifiers, which would tie a person's rows together across releases.
+    """Refuse non-identifiers, which would link a person's rows across releases.
 
     Raises: InvalidSchema.
     """

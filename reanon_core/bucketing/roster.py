@@ -1,4 +1,4 @@
-"""The signature of everyone ever published."""
+"""The roster: the signature of every person ever published."""
 
 from dataclasses import dataclass
 
@@ -10,14 +10,14 @@ from reanon_core.model.arrays import Int32, Int64, frozen
 
 @dataclass(frozen=True, eq=False)
 class Roster:
-    """For every person ever published: the signature they are hidden in and the value they had.
+    """The signature and the latest value of every person ever published.
 
-    Somebody whose sensitive value changed has one row for each of their signatures; these share no value.
+    A person whose sensitive value changed has one row for each of their signatures, which share no value.
     """
 
     persons: Int64  # [p] ascending
     signature: Int32  # [p] number of the signature
-    sensitive: Int32  # [p] the latest value under that signature
+    sensitive: Int32  # [p] the latest value with that signature
 
     def __post_init__(self) -> None:
         """Freeze the arrays."""
@@ -26,7 +26,7 @@ class Roster:
 
     @staticmethod
     def empty() -> "Roster":
-        """Nobody was ever published."""
+        """The roster before the first release."""
         return Roster(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
 
     def recorded(self, entry: Int32, persons: Int64, signature: Int32, sensitive: Int32) -> "Roster":
@@ -42,7 +42,7 @@ class Roster:
 def _merged(
     persons: Int64, signature: Int32, sensitive: Int32, new: Int64, new_signature: Int32, new_sensitive: Int32
 ) -> tuple[Int64, Int32, Int32]:
-    """Two ascending lists of people as one; whoever is in both keeps the old row first."""
+    """Two ascending lists of people as one; the old rows of a person come first."""
     total = len(persons) + len(new)
     who, where, what = np.empty(total, np.int64), np.empty(total, np.int32), np.empty(total, np.int32)
     old, fresh = 0, 0

@@ -1,4 +1,4 @@
-"""Signatures: the sets of sensitive values that people are hidden among."""
+"""Signatures: the sets of sensitive values among which people are hidden."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ class Signatures:
         return Signatures.of([*self.tuples, *more])
 
     def per_slot(self, per_signature: Int64) -> Int64:
-        """A number of each signature, repeated for each of its slots."""
+        """A number for each signature, repeated for each of its slots."""
         return np.repeat(per_signature, np.diff(self.offsets))
 
     def largest(self, per_slot: Int64) -> Int64:

@@ -1,4 +1,4 @@
-"""What every technique with buckets remembers between releases."""
+"""The state that techniques with buckets keep between releases."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ B = TypeVar("B", bound="BucketState")
 
 @dataclass(frozen=True, eq=False)
 class BucketState:
-    """The signature of everyone ever published, so that whoever returns finds theirs again."""
+    """The signature of every person ever published, so that a person who returns keeps their signature."""
 
     version: ClassVar[int] = 1
 
@@ -30,7 +30,7 @@ class BucketState:
 
     @classmethod
     def initial(cls: type[B]) -> B:
-        """Nothing was published yet."""
+        """The state before the first release."""
         return cls(0, Signatures.of([]), Roster.empty(), np.empty((2, 0), np.int64), np.empty((0, 0), np.int32))
 
     def packed(self) -> Mapping[str, Packable]:
@@ -62,7 +62,7 @@ class BucketState:
         )
 
     def recorded(self, snapshot: Snapshot, plan: BucketedPlan, *, keep_qi: bool) -> tuple[Roster, Int32]:
-        """The roster and the known codes after this plan is published."""
+        """The roster and the codes to compare with, after this plan is published."""
         published = plan.group >= 0
         entry = plan.division.entry[published]
         persons = snapshot.persons[published]

@@ -1,80 +1,68 @@
-"""Small components wholly: the groups that hang together as a matrix, and every small vector of its row space.
+"""Small components of groups that share people, decided exactly: every small vector of their row space.
 
-Two sets of people have the same values for certain, by linear reasoning, if their sums agree on the null space of the
-incidence of groups and people. The null space is found modulo a prime and folded to one number for each person, so that
-equal sums of numbers are equal sums of vectors; a chance agreement has probability below one in 10^9 for each table.
+By linear reasoning, two sets of people have the same values if their sums agree on the null space of the incidence of
+groups and people. The null space is computed modulo a prime and folded to two random numbers for each person, so that
+equal sums of numbers stand for equal sums of vectors. A chance agreement has probability below 10^-9 for each table.
 """
 
 import numpy as np
 
-from reanon_core.checks.membership_table import Appearances
-from reanon_core.checks.signed_sums import same_kind
+from reanon_core.checks.membership_table import Appearances, MembershipTable, same_signature
 from reanon_core.compiled import compiled
-from reanon_core.model.arrays import Bool, Int32, Int64
+from reanon_core.model.arrays import Bool, Int64
 
 PRIME = 2_147_483_647
 MOST_GROUPS, FEWER_GROUPS = 256, 48
-"""A component of more groups is not small: the first while the history is short, the second when it is long."""
+"""The most groups of a small component: the first number in a short history, the second in a long one."""
 LONG_HISTORY = 20_000
-"""The groups of a long history."""
+"""A history with more groups is long."""
 MOST_SUMS = 1_000_000
-"""Nor is one with more sets of people to compare."""
+"""The most sets of people that are compared in a component."""
+OUTSIDE, LARGE = -1, -2
+"""Labels of groups in no component of interest, and in a component that is not small."""
 
 
-def judged_components(known: Appearances, first: int, left: int) -> tuple[Bool, Bool]:
-    """For each group from `first` on: whether its component is broken, and whether it is small enough to say.
+def judge_components(known: MembershipTable, first: int, left: int) -> tuple[Bool, Bool]:
+    """For each group from `first` on: whether its component has a small correlation, and whether that was decided.
 
-    Broken is a component with a correlation of at most `left` people on a side.
+    A small correlation has at most `left` people on a side.
     """
     new = known.groups - first
-    broken, wholly = np.zeros(new, np.bool_), np.zeros(new, np.bool_)
-    arrays = (known.who, known.group, known.before, known.latest, known.start, known.values, known.rows)
-    label = _labelled(*arrays, first, MOST_GROUPS if first <= LONG_HISTORY else FEWER_GROUPS)
+    correlated, decided = np.zeros(new, np.bool_), np.zeros(new, np.bool_)
+    label = _component_labels(known.appearances, first, MOST_GROUPS if first <= LONG_HISTORY else FEWER_GROUPS)
     small = np.flatnonzero(label >= 0)
     order = small[np.argsort(label[small], kind="stable")]
     for component in np.split(order, np.flatnonzero(np.diff(label[order])) + 1):
         mine = component[component >= first] - first
         if len(component) > 1:
-            answer = _correlated(known, component.tolist(), left)
-            wholly[mine], broken[mine] = answer is not None, bool(answer)
+            answer = _has_correlation(known, component.tolist(), left)
+            decided[mine], correlated[mine] = answer is not None, bool(answer)
         else:
-            wholly[mine] = True  # one group says nothing of fewer people than it has values
-    return broken, wholly
+            decided[mine] = True  # one group by itself correlates no one
+    return correlated, decided
 
 
 @compiled
-def _labelled(
-    who: Int32,
-    group: Int32,
-    before: Int32,
-    latest: Int32,
-    start: Int64,
-    values: Int32,
-    rows: Int64,
-    first: int,
-    most: int,
-) -> Int64:
-    """A label for every group whose component holds a group from `first` on; -1 for others.
-
-    The label is -2 if the component has more than `most` groups.
-    """
-    label = np.full(len(start) - 1, -1, dtype=np.int64)
+def _component_labels(known: Appearances, first: int, most: int) -> Int64:
+    """A label for each component that has a group from `first` on; LARGE if it has more than `most` groups."""
+    start = known.start
+    label = np.full(len(start) - 1, OUTSIDE, dtype=np.int64)
     reached = np.empty(most, dtype=np.int64)
     for new in range(first, len(start) - 1):
-        if label[new] != -1:
+        if label[new] != OUTSIDE:
             continue
         reached[0], label[new] = new, new
         found, done, many = 1, 0, False
         while done < found and not many:
             for i in range(start[reached[done]], start[reached[done] + 1]):
-                appearance = latest[who[i]]
+                appearance = known.latest[known.who[i]]
                 while appearance >= 0 and not many:
-                    other = group[appearance]
-                    appearance = before[appearance]
-                    # Somebody whose value has changed stands in groups with other values, and ties nothing together.
-                    if label[other] == new or not same_kind(values, rows, new, other):
+                    other = known.group[appearance]
+                    appearance = known.before[appearance]
+                    # A person whose value changed is in groups with other values, which are no part of the component.
+                    if label[other] == new or not same_signature(known, new, other):
                         continue
-                    if found == most or label[other] == -2:
+                    if found == most or label[other] == LARGE:
                         many = True
                     else:
                         label[other] = new
@@ -83,30 +71,30 @@ def _labelled(
             done += 1
         if many:
             for i in range(found):
-                label[reached[i]] = -2
+                label[reached[i]] = LARGE
     return label
 
 
-def _correlated(known: Appearances, component: list[int], left: int) -> bool | None:
-    """Whether two different sets of equally many people, `left` at most, agree on the null space; None if too many."""
+def _has_correlation(known: MembershipTable, component: list[int], left: int) -> bool | None:
+    """Whether two distinct sets of equally many people, at most `left`, agree on the null space; None if too many."""
     members = [known.who[known.start[group] : known.start[group + 1]].tolist() for group in component]
     people = sorted({person for listed in members for person in listed})
     column = {person: at for at, person in enumerate(people)}
     if len(people) ** left > MOST_SUMS:
         return None
-    fakes = [
+    counterfeits = [
         int(known.rows[group + 1] - known.rows[group]) - len(m) for group, m in zip(component, members, strict=True)
     ]
-    matrix = np.zeros((len(component), len(people) + sum(fakes)), np.int64)
+    matrix = np.zeros((len(component), len(people) + sum(counterfeits)), np.int64)
     at = len(people)
-    for row, (listed, fake) in enumerate(zip(members, fakes, strict=True)):
+    for row, (listed, added) in enumerate(zip(members, counterfeits, strict=True)):
         matrix[row, [column[person] for person in listed]] = 1
-        matrix[row, at : at + fake] = 1
-        at += fake
+        matrix[row, at : at + added] = 1
+        at += added
     image = folded_null_space(matrix)[: len(people)]
     for size in range(1, left + 1):
         sums = np.zeros((1, 2), np.int64)
-        lowest = np.zeros(1, np.int64)  # people are added in ascending order, so that every set comes once
+        lowest = np.zeros(1, np.int64)  # people are added in ascending order, so that every set occurs once
         for _ in range(size):
             further = np.arange(len(people)) >= lowest[:, None]
             which, person = np.nonzero(further)
@@ -136,7 +124,7 @@ def folded_null_space(matrix: Int64) -> Int64:
         if len(pivots) == rows:
             break
     free = [column for column in range(columns) if column not in set(pivots)]
-    # Any fixed generator will do: what is folded is known to everybody, and nothing of it shows.
+    # Any fixed generator will do: the matrix is known to the adversary, and the image is never published.
     image = np.zeros((columns, 2), np.int64)
     image[free] = np.random.default_rng(len(free)).integers(1, PRIME, (len(free), 2))
     for row, column in enumerate(pivots):

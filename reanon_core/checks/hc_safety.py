@@ -1,4 +1,4 @@
-"""hc-safety: no two groups tie fewer than n people to as many others."""
+"""hc-safety: no two groups correlate fewer than n people with as many others."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -6,9 +6,9 @@ from typing import ClassVar
 import numpy as np
 
 from reanon_core.checks.groups import size_summary, unreadable, unreadable_verdict
-from reanon_core.checks.membership_table import Appearances, same_values
+from reanon_core.checks.membership_table import Appearances, MembershipTable, same_values
 from reanon_core.compiled import compiled
-from reanon_core.model.arrays import Int32, Int64
+from reanon_core.model.arrays import Int64
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.ledger import Entry
 from reanon_core.model.verdict import Verdict
@@ -16,29 +16,29 @@ from reanon_core.protocols import Memory
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tied:
-    """How the groups of one release stand to the groups of all earlier ones."""
+class HistoricalCorrelations:
+    """The historical correlations of the groups of one release with all earlier groups."""
 
     unsafe: int
     """Groups with a historical correlation of fewer than n people."""
     observed: dict[str, float]
 
 
-def judged_ties(known: Appearances, groups: int, n: int) -> Tied:
-    """Count the unsafe groups among the latest `groups`.
+def historical_correlations(known: MembershipTable, groups: int, n: int) -> HistoricalCorrelations:
+    """Find the correlated sets of the latest `groups`, and count the unsafe groups.
 
-    Paper: [RB09] Definitions 3 and 7, with the full intersection, which leaves the smallest sets. A counterfeit is
-    nobody's row: it counts, and never stood anywhere before.
+    The full intersection of two groups leaves the smallest correlated sets. A counterfeit counts as a row of its group,
+    and was in no earlier group.
+    Paper: [RB09] Definition 3; [RB09] Definition 7.
     """
-    first = known.groups - groups
-    smallest, refused = _smallest_ties(known.group, known.before, known.start, known.values, known.rows, first, n)
-    tied = smallest[smallest > 0]
-    unsafe = int(np.count_nonzero(tied < n))
-    return Tied(
+    smallest, refused = _smallest_sets(known.appearances, known.groups - groups, n)
+    correlated = smallest[smallest > 0]
+    unsafe = int(np.count_nonzero(correlated < n))
+    return HistoricalCorrelations(
         unsafe=unsafe,
         observed={
-            "groups with a correlation": len(tied),
-            "smallest correlated set": int(tied.min()) if len(tied) else 0,
+            "groups with a correlation": len(correlated),
+            "smallest correlated set": int(correlated.min()) if len(correlated) else 0,
             "hc-unsafe groups": unsafe,
             "groups that Figure 6 refuses": int(np.count_nonzero(refused)),
         },
@@ -46,13 +46,12 @@ def judged_ties(known: Appearances, groups: int, n: int) -> Tied:
 
 
 @compiled
-def _smallest_ties(
-    group: Int32, before: Int32, start: Int64, values: Int32, rows: Int64, first: int, n: int
-) -> tuple[Int64, Int64]:
-    """For each new group the size of its smallest correlated set, 0 if it has none; and whether Figure 6 refuses it.
+def _smallest_sets(known: Appearances, first: int, n: int) -> tuple[Int64, Int64]:
+    """The size of the smallest correlated set of each new group, 0 if it has none; and whether Figure 6 refuses it.
 
-    Paper: [RB09] Figure 6: refused if |Q| - n < l < |Q| for the most rows l that stood together in some release.
+    Paper: [RB09] Figure 6: refused if |Q| - n < l < |Q| for the most rows l that were in one group of some release.
     """
+    group, before, start, rows = known.group, known.before, known.start, known.rows
     smallest = np.zeros(len(start) - 1 - first, dtype=np.int64)
     refused = np.zeros(len(smallest), dtype=np.int64)
     buffer = np.empty(64, dtype=np.int32)
@@ -81,14 +80,14 @@ def _smallest_ties(
                 continue
             if rest < n:
                 refused[new - first] = 1
-            if (smallest[new - first] == 0 or rest < smallest[new - first]) and same_values(values, rows, new, met[i]):
+            if (smallest[new - first] == 0 or rest < smallest[new - first]) and same_values(known, new, met[i]):
                 smallest[new - first] = rest
     return smallest, refused
 
 
 @dataclass(frozen=True, kw_only=True)
 class HcSafety:
-    """Sets of people whom two groups of different releases tie together have at least n members.
+    """Sets of people whom two groups of different releases correlate have at least n members.
 
     Paper: [RB09] Definition 7.
     """
@@ -99,21 +98,21 @@ class HcSafety:
     """The least size of a correlated set; at least 1."""
 
     def __post_init__(self) -> None:
-        """Hold the range."""
+        """Validate the range."""
         if self.n < 1:
             raise InvalidParameter(Problem("n", "be at least 1", str(self.n)))
 
     def initial_memory(self) -> Memory:
-        """Nobody appeared yet."""
-        return Appearances.none().packed()
+        """The memory before the first release."""
+        return MembershipTable.empty().packed()
 
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
         """Compare every group with all earlier groups that share people with it."""
         if lost := unreadable(entry):
             return unreadable_verdict(self.name, lost), memory
-        known = Appearances.restored(memory).joined(entry)
-        tied = judged_ties(known, entry.release.boxes.count, self.n)
+        known = MembershipTable.restored(memory).extended(entry)
+        found = historical_correlations(known, entry.release.boxes.count, self.n)
         sizes = np.bincount(entry.release.group, minlength=entry.release.boxes.count)
         sentence = f"no two groups of different releases tie fewer than {self.n} people to as many others"
-        observed = {**size_summary(sizes), **tied.observed}
-        return Verdict(self.name, tied.unsafe == 0, tied.unsafe, observed, sentence=sentence), known.packed()
+        observed = {**size_summary(sizes), **found.observed}
+        return Verdict(self.name, found.unsafe == 0, found.unsafe, observed, sentence=sentence), known.packed()

@@ -6,10 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from reanon_core.checks.groups import unreadable, unreadable_verdict
-from reanon_core.checks.hc_safety import judged_ties
-from reanon_core.checks.membership_table import Appearances
-from reanon_core.checks.signature_table import Remembered
-from reanon_core.checks.weak_m_invariance import invariance_sentence, judged_invariance
+from reanon_core.checks.hc_safety import historical_correlations
+from reanon_core.checks.membership_table import MembershipTable
+from reanon_core.checks.signature_table import SignatureTable
+from reanon_core.checks.weak_m_invariance import invariance_sentence, judge_invariance
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.ledger import Entry
 from reanon_core.model.verdict import Verdict
@@ -35,7 +35,7 @@ class HistoricalSafety:
     """Whether a person's sensitive value may change: signatures are then pairwise equal or disjoint."""
 
     def __post_init__(self) -> None:
-        """Hold the ranges."""
+        """Validate the ranges."""
         problems = []
         if self.m < 2:
             problems.append(Problem("m", "be at least 2", str(self.m)))
@@ -46,25 +46,25 @@ class HistoricalSafety:
         require(problems, InvalidParameter)
 
     def initial_memory(self) -> Memory:
-        """Nobody was published yet."""
-        return {**Remembered.nobody().packed(), **_renamed(Appearances.none().packed())}
+        """The memory before the first release."""
+        return {**SignatureTable.empty().packed(), **_renamed(MembershipTable.empty().packed())}
 
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
-        """Judge the groups by themselves, and against everything before."""
+        """Judge the groups by themselves, and against all earlier releases."""
         if lost := unreadable(entry):
             return unreadable_verdict(self.name, lost), memory
-        remembered = Remembered.restored(memory)
-        violations, observed, after = judged_invariance(entry, remembered, self.m, episodes=self.episodes)
-        known = Appearances.restored(_original(memory)).joined(entry)
-        tied = judged_ties(known, entry.release.boxes.count, self.n)
-        over, longest = self._lived_too_long(known, entry)
-        violations += tied.unsafe + over
-        observed = {**observed, **tied.observed, "longest lifespan": longest}
+        signatures = SignatureTable.restored(memory)
+        violations, observed, after = judge_invariance(entry, signatures, self.m, episodes=self.episodes)
+        known = MembershipTable.restored(_original(memory)).extended(entry)
+        found = historical_correlations(known, entry.release.boxes.count, self.n)
+        over, longest = self._beyond_lifespan(known, entry)
+        violations += found.unsafe + over
+        observed = {**observed, **found.observed, "longest lifespan": longest}
         verdict = Verdict(self.name, violations == 0, violations, observed, sentence=self._sentence())
         return verdict, {**after.packed(), **_renamed(known.packed())}
 
-    def _lived_too_long(self, known: Appearances, entry: Entry) -> tuple[int, int]:
-        """How many people of this release were shown more often than they may be, and the longest lifespan.
+    def _beyond_lifespan(self, known: MembershipTable, entry: Entry) -> tuple[int, int]:
+        """How many people of this release were published more often than allowed, and the longest lifespan.
 
         Paper: [RB09] Section 3: each tuple is released at most L times.
         """

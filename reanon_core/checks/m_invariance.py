@@ -1,4 +1,4 @@
-"""m-invariance: whoever is published again is hidden among the same values again."""
+"""m-invariance: a person who is published again has the same signature again."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,8 +15,8 @@ from reanon_core.checks.groups import (
     unreadable_verdict,
     value_counts,
 )
-from reanon_core.checks.m_uniqueness import judged_uniqueness
-from reanon_core.checks.signature_table import Remembered
+from reanon_core.checks.m_uniqueness import judge_uniqueness
+from reanon_core.checks.signature_table import SignatureTable
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.ledger import Entry
 from reanon_core.model.verdict import Verdict
@@ -25,42 +25,42 @@ from reanon_core.protocols import Memory
 
 @dataclass(frozen=True, kw_only=True)
 class MInvariance:
-    """Every release is m-unique, and everybody has the same signature in all hosting groups.
+    """Every release is m-unique, and each person has the same signature in all hosting groups.
 
-    Paper: [XT07] Definition 17. A lifespan is the set of releases that show a person, so the signature is
-    remembered of everybody ever published: whoever returns after a gap must be hidden among the old values.
+    A lifespan is the set of releases that show a person. The check therefore remembers the signature of every person
+    ever published: a person who returns after a gap must have the old one.
+    Paper: [XT07] Definition 17.
     """
 
     name: ClassVar[str] = "m-invariance"
 
     m: int
-    """The least number of values that a person is hidden among; at least 2."""
+    """The least number of values among which a person is hidden; at least 2."""
     episodes: bool = False
     """Whether a person's sensitive value may change: signatures are then pairwise equal or disjoint."""
 
     def __post_init__(self) -> None:
-        """Hold the range."""
+        """Validate the range."""
         if self.m < 2:
             raise InvalidParameter(Problem("m", "be at least 2", str(self.m)))
 
     def initial_memory(self) -> Memory:
-        """Nobody was published yet."""
-        return Remembered.nobody().packed()
+        """The memory before the first release."""
+        return SignatureTable.empty().packed()
 
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
-        """Judge the groups, compare everybody's signature with all earlier ones, and remember it.
+        """Judge the groups, compare each person's signature with all earlier ones, and remember it.
 
-        Ensures: a signature that broke the rule is remembered too, so that the person stays a violation.
+        Ensures: a signature that violates the rule is remembered too, so that the person stays a violation.
         """
         if lost := unreadable(entry):
             return unreadable_verdict(self.name, lost), memory
         if silent(entry):
             return silent_verdict(self.name), memory
         counts = value_counts(entry)
-        unique = judged_uniqueness(counts, group_sizes(entry.release), self.m)
+        unique = judge_uniqueness(counts, group_sizes(entry.release), self.m)
         masks = signatures(counts)
-        remembered = Remembered.restored(memory)
-        comparison = remembered.compared(entry.trace.persons, masks[hosting_groups(entry)])
+        comparison = SignatureTable.restored(memory).compare(entry.trace.persons, masks[hosting_groups(entry)])
         wrong = comparison.overlapping if self.episodes else comparison.different
         moved = int(np.count_nonzero(wrong))
         observed: dict[str, float] = {

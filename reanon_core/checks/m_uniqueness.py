@@ -1,4 +1,4 @@
-"""m-uniqueness: the rows of every group are m or more, and all of them different."""
+"""m-uniqueness: every group has m or more rows, all with distinct sensitive values."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -25,16 +25,16 @@ from reanon_core.protocols import Memory
 
 @dataclass(frozen=True, kw_only=True)
 class Uniqueness:
-    """How the groups of one release stand to m-uniqueness."""
+    """The groups of one release that violate m-uniqueness."""
 
     violations: int
-    """Groups that are too small, or repeat a value, or both."""
+    """Groups that are too small, repeat a value, or both."""
     observed: dict[str, float]
-    """The same by sort."""
+    """The violations by kind."""
 
 
-def judged_uniqueness(counts: ValueCounts, sizes: Int64, m: int) -> Uniqueness:
-    """Count the groups that break m-uniqueness, by sort.
+def judge_uniqueness(counts: ValueCounts, sizes: Int64, m: int) -> Uniqueness:
+    """Count the groups that violate m-uniqueness, by kind.
 
     Paper: [XT07] Definition 17, first part.
     """
@@ -52,7 +52,7 @@ def judged_uniqueness(counts: ValueCounts, sizes: Int64, m: int) -> Uniqueness:
 
 @dataclass(frozen=True, kw_only=True)
 class MUniqueness:
-    """Every group has at least m rows, all with different sensitive values.
+    """Every group has at least m rows, all with distinct sensitive values.
 
     Paper: [XT07] Definition 17, first part.
     """
@@ -63,12 +63,12 @@ class MUniqueness:
     """The least number of rows of a group; at least 2."""
 
     def __post_init__(self) -> None:
-        """Hold the range."""
+        """Validate the range."""
         if self.m < 2:
             raise InvalidParameter(Problem("m", "be at least 2", str(self.m)))
 
     def initial_memory(self) -> Memory:
-        """Nothing: each release is judged alone."""
+        """Nothing: each release is judged by itself."""
         return {}
 
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
@@ -77,6 +77,6 @@ class MUniqueness:
             return unreadable_verdict(self.name, lost), memory
         if silent(entry):
             return silent_verdict(self.name), memory
-        found = judged_uniqueness(value_counts(entry), group_sizes(entry.release), self.m)
+        found = judge_uniqueness(value_counts(entry), group_sizes(entry.release), self.m)
         sentence = f"every group has at least {self.m} rows, all with different sensitive values"
         return Verdict(self.name, found.violations == 0, found.violations, found.observed, sentence=sentence), memory

@@ -1,7 +1,7 @@
-"""The judge's own table of who stood in which group: built from published rows and traces alone."""
+"""The judge's own table of which group each person belongs to, built from published rows and traces alone."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,16 +15,28 @@ NEVER = -1
 """There is no earlier appearance."""
 
 
-@dataclass(frozen=True, eq=False)
-class Appearances:
-    """All groups of all releases with their people and values, and the way back from a person to their groups.
+class Appearances(NamedTuple):
+    """The part of the table that compiled functions read. An *appearance* is one person in one group."""
 
-    An *appearance* is one person in one group. Those of a group stand together; those of a person are chained from
-    the latest back.
+    who: Int32  # [a]
+    group: Int32  # [a]
+    before: Int32  # [a]
+    latest: Int32  # [p]
+    start: Int64  # [g + 1]
+    values: Int32  # [rows]
+    rows: Int64  # [g + 1]
+
+
+@dataclass(frozen=True, eq=False)
+class MembershipTable:
+    """All groups of all releases with their people and values, and the groups of each person.
+
+    An *appearance* is one person in one group. The appearances of a group are adjacent; those of a person are chained
+    from the latest back. The names of the fields are the names in the stored memory.
     """
 
     persons: Int64  # [p] ascending
-    number: Int32  # [p] the number of each person: people keep their numbers, not their places in the table
+    number: Int32  # [p] the number of each person: it never changes, the position in the table does
     latest: Int32  # [p] by number: the latest appearance
     times: Int32  # [p] by number: how often they appeared
     who: Int32  # [a] number of the person
@@ -35,16 +47,16 @@ class Appearances:
     rows: Int64  # [g + 1] the values of each group
 
     @staticmethod
-    def none() -> "Appearances":
-        """Before the first release."""
-        few, zero = np.empty(0, np.int32), np.zeros(1, np.int64)
-        return Appearances(np.empty(0, np.int64), few, few, few, few, few, few, zero, few, zero)
+    def empty() -> "MembershipTable":
+        """The table before the first release."""
+        none, zero = np.empty(0, np.int32), np.zeros(1, np.int64)
+        return MembershipTable(np.empty(0, np.int64), none, none, none, none, none, none, zero, none, zero)
 
     @staticmethod
-    def restored(memory: Memory) -> "Appearances":
-        """The table that `memory` was made of."""
+    def restored(memory: Memory) -> "MembershipTable":
+        """The table that was packed."""
         arrays: dict[str, Any] = dict(memory)
-        return Appearances(**{name: arrays[name] for name in Appearances.__dataclass_fields__})
+        return MembershipTable(**{name: arrays[name] for name in MembershipTable.__dataclass_fields__})
 
     def packed(self) -> Memory:
         """The table as named arrays."""
@@ -55,7 +67,12 @@ class Appearances:
         """The number of groups of all releases."""
         return len(self.start) - 1
 
-    def joined(self, entry: Entry) -> "Appearances":
+    @property
+    def appearances(self) -> Appearances:
+        """The appearances, for compiled functions."""
+        return Appearances(self.who, self.group, self.before, self.latest, self.start, self.values, self.rows)
+
+    def extended(self, entry: Entry) -> "MembershipTable":
         """The table with one more release.
 
         Requires: the entry is readable.
@@ -75,7 +92,7 @@ class Appearances:
         times[number] += 1
         groups = release.boxes.count
         inside = np.lexsort((release.sensitive, release.group))
-        return Appearances(
+        return MembershipTable(
             persons=np.insert(self.persons, place[~known], persons[~known]),
             number=np.insert(self.number, place[~known], number[~known]),
             latest=latest,
@@ -99,8 +116,9 @@ def _chained(number: Int32, latest: Int32, at: int) -> Int32:
 
 
 @compiled
-def same_values(values: Int32, rows: Int64, one: int, other: int) -> bool:
+def same_values(known: Appearances, one: int, other: int) -> bool:
     """Whether two groups show the same values equally often."""
+    values, rows = known.values, known.rows
     size = rows[one + 1] - rows[one]
     if rows[other + 1] - rows[other] != size:
         return False
@@ -108,3 +126,19 @@ def same_values(values: Int32, rows: Int64, one: int, other: int) -> bool:
         if values[rows[one] + i] != values[rows[other] + i]:
             return False
     return True
+
+
+@compiled
+def same_signature(known: Appearances, one: int, other: int) -> bool:
+    """Whether two groups show the same set of values."""
+    values, rows = known.values, known.rows
+    i, j = rows[one], rows[other]
+    while i < rows[one + 1] and j < rows[other + 1]:
+        if values[i] != values[j]:
+            return False
+        value = values[i]
+        while i < rows[one + 1] and values[i] == value:
+            i += 1
+        while j < rows[other + 1] and values[j] == value:
+            j += 1
+    return bool(i == rows[one + 1] and j == rows[other + 1])

@@ -1,4 +1,4 @@
-"""The judge's own table of the past: under which signatures each person was published."""
+"""The judge's own table of the signatures with which each person was published."""
 
 from dataclasses import dataclass
 
@@ -9,21 +9,21 @@ from reanon_core.protocols import Memory
 
 
 @dataclass(frozen=True, eq=False)
-class Remembered:
-    """Everybody ever published with each signature they had: one row for each different pair."""
+class SignatureTable:
+    """Every person ever published with each of their signatures: one row for each distinct pair."""
 
     persons: Int64  # [p] ascending; a person with several signatures has several rows
     masks: UInt64  # [p, words] one bit for each sensitive value
 
     @staticmethod
-    def nobody() -> "Remembered":
+    def empty() -> "SignatureTable":
         """The table before the first release."""
-        return Remembered(np.empty(0, np.int64), np.empty((0, 1), np.uint64))
+        return SignatureTable(np.empty(0, np.int64), np.empty((0, 1), np.uint64))
 
     @staticmethod
-    def restored(memory: Memory) -> "Remembered":
-        """The table that `memory` was made of."""
-        return Remembered(
+    def restored(memory: Memory) -> "SignatureTable":
+        """The table that was packed."""
+        return SignatureTable(
             np.asarray(memory["persons"], dtype=np.int64),
             np.asarray(memory["signatures"], dtype=np.uint64),
         )
@@ -32,8 +32,8 @@ class Remembered:
         """The table as named arrays."""
         return {"persons": self.persons, "signatures": self.masks}
 
-    def compared(self, persons: Int64, masks: UInt64) -> "Comparison":
-        """Hold the signatures of one release against all earlier ones of the same people.
+    def compare(self, persons: Int64, masks: UInt64) -> "Comparison":
+        """Compare the signatures of one release with all earlier ones of the same people.
 
         Requires: persons strictly ascending.
         """
@@ -55,17 +55,17 @@ class Remembered:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What the past says of each person of one release."""
+    """How the signature of each person of one release relates to their earlier ones."""
 
     known: Bool  # [n] published before
-    different: Bool  # [n] has, or had, another signature
-    overlapping: Bool  # [n] has, or had, another signature that shares a value with this one
-    after: Remembered
+    different: Bool  # [n] had a different signature
+    overlapping: Bool  # [n] had a different signature that shares a value with this one
+    after: SignatureTable
     """The table with this release in it."""
 
 
 def _same_width(old: UInt64, new: UInt64) -> tuple[UInt64, UInt64]:
-    """Both with as many words as the wider has: the list of sensitive values only ever grows."""
+    """Both with as many words as the wider one: the list of sensitive values only grows."""
     words = max(old.shape[1], new.shape[1])
     return _widened(old, words), _widened(new, words)
 
@@ -79,16 +79,16 @@ def _widened(masks: UInt64, words: int) -> UInt64:
 
 
 def _run_lengths(table: Int64, start: Int64, persons: Int64) -> Int64:
-    """How many rows of the sorted table belong to each person, the first of them expected at `start`."""
+    """How many rows of the sorted table each person has; the first would be at `start`."""
     lengths = np.zeros(len(persons), dtype=np.int64)
-    alive = np.flatnonzero(start < len(table))
-    at = start[alive]
-    while len(alive):  # as many turns as the busiest person has signatures: nearly always two
-        here = table[at] == persons[alive]
-        alive, at = alive[here], at[here] + 1
-        lengths[alive] += 1
+    open_ = np.flatnonzero(start < len(table))
+    at = start[open_]
+    while len(open_):  # one turn more than the most signatures of a person: nearly always two
+        here = table[at] == persons[open_]
+        open_, at = open_[here], at[here] + 1
+        lengths[open_] += 1
         inside = at < len(table)
-        alive, at = alive[inside], at[inside]
+        open_, at = open_[inside], at[inside]
     return lengths
 
 
@@ -117,10 +117,10 @@ def _any(index: Int64, size: int) -> Bool:
     return found
 
 
-def _inserted(persons: Int64, masks: UInt64, more: Int64, more_masks: UInt64, at: Int64) -> Remembered:
-    """The table with more rows, each placed before the old row `at`, so that persons stay ascending."""
+def _inserted(persons: Int64, masks: UInt64, more: Int64, more_masks: UInt64, at: Int64) -> SignatureTable:
+    """The table with more rows, each inserted before the old row `at`, so that persons stay ascending."""
     if not len(more):
-        return Remembered(persons, masks)
+        return SignatureTable(persons, masks)
     target = at + np.arange(len(more))
     stays = np.ones(len(persons) + len(more), dtype=np.bool_)
     stays[target] = False
@@ -128,4 +128,4 @@ def _inserted(persons: Int64, masks: UInt64, more: Int64, more_masks: UInt64, at
     merged_masks = np.empty((len(stays), masks.shape[1]), dtype=np.uint64)
     merged[target], merged[stays] = more, persons
     merged_masks[target], merged_masks[stays] = more_masks, masks
-    return Remembered(merged, merged_masks)
+    return SignatureTable(merged, merged_masks)

@@ -1,4 +1,4 @@
-"""Weak m-invariance: every group shows m or more values equally often, and everybody the same values always."""
+"""Weak m-invariance: every group shows m or more values equally often, and each person keeps their signature."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,7 +17,7 @@ from reanon_core.checks.groups import (
     unreadable_verdict,
     value_counts,
 )
-from reanon_core.checks.signature_table import Remembered
+from reanon_core.checks.signature_table import SignatureTable
 from reanon_core.model.arrays import Int64
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.ledger import Entry
@@ -27,13 +27,13 @@ from reanon_core.protocols import Memory
 
 @dataclass(frozen=True, kw_only=True)
 class Evenness:
-    """How the groups of one release stand to weak m-uniqueness."""
+    """The groups of one release that violate weak m-uniqueness."""
 
     violations: int
     observed: dict[str, float]
 
 
-def judged_evenness(counts: ValueCounts, sizes: Int64, m: int) -> Evenness:
+def judge_evenness(counts: ValueCounts, sizes: Int64, m: int) -> Evenness:
     """Count the groups with fewer than m values, or with values that do not occur equally often.
 
     Paper: [RB09] Definition 5.
@@ -51,16 +51,16 @@ def judged_evenness(counts: ValueCounts, sizes: Int64, m: int) -> Evenness:
     )
 
 
-def judged_invariance(
-    entry: Entry, remembered: Remembered, m: int, *, episodes: bool
-) -> tuple[int, dict[str, float], Remembered]:
-    """Violations, numbers to see, and the table with this release in it.
+def judge_invariance(
+    entry: Entry, known: SignatureTable, m: int, *, episodes: bool
+) -> tuple[int, dict[str, float], SignatureTable]:
+    """Violations, observed numbers, and the table with this release in it.
 
     Paper: [RB09] Definition 6, with erratum E1.
     """
     counts = value_counts(entry)
-    even = judged_evenness(counts, group_sizes(entry.release), m)
-    comparison = remembered.compared(entry.trace.persons, signatures(counts)[hosting_groups(entry)])
+    even = judge_evenness(counts, group_sizes(entry.release), m)
+    comparison = known.compare(entry.trace.persons, signatures(counts)[hosting_groups(entry)])
     moved = int(np.count_nonzero(comparison.overlapping if episodes else comparison.different))
     observed: dict[str, float] = {
         **even.observed,
@@ -72,14 +72,14 @@ def judged_invariance(
 
 
 def invariance_sentence(m: int, *, episodes: bool) -> str:
-    """The rule in words."""
+    """The rule in words, as manifests state it."""
     rule = "everybody's signatures are equal or share no value" if episodes else "everybody always has the same values"
     return f"every group shows at least {m} values, all equally often, and {rule}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class WeakMInvariance:
-    """Every group shows at least m values equally often, and everybody has the same signature in all releases.
+    """Every group shows at least m values equally often, and each person has the same signature in all releases.
 
     Paper: [RB09] Definition 6.
     """
@@ -92,20 +92,20 @@ class WeakMInvariance:
     """Whether a person's sensitive value may change: signatures are then pairwise equal or disjoint."""
 
     def __post_init__(self) -> None:
-        """Hold the range."""
+        """Validate the range."""
         if self.m < 2:
             raise InvalidParameter(Problem("m", "be at least 2", str(self.m)))
 
     def initial_memory(self) -> Memory:
-        """Nobody was published yet."""
-        return Remembered.nobody().packed()
+        """The memory before the first release."""
+        return SignatureTable.empty().packed()
 
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
-        """Judge the groups, and compare everybody's signature with all earlier ones."""
+        """Judge the groups, and compare each person's signature with all earlier ones."""
         if lost := unreadable(entry):
             return unreadable_verdict(self.name, lost), memory
-        violations, observed, after = judged_invariance(
-            entry, Remembered.restored(memory), self.m, episodes=self.episodes
+        violations, observed, after = judge_invariance(
+            entry, SignatureTable.restored(memory), self.m, episodes=self.episodes
         )
         sentence = invariance_sentence(self.m, episodes=self.episodes)
         return Verdict(self.name, violations == 0, violations, observed, sentence=sentence), after.packed()

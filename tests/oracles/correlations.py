@@ -1,4 +1,4 @@
-"""Historical and derived correlations, word for word: subsets, signed sums, rational null spaces, and whole worlds."""
+"""Historical and derived correlations by definition: subsets, signed sums, rational null spaces, whole worlds."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ def groups_of(entries: Sequence[Entry]) -> list[Group]:
         owner = dict(zip(entry.trace.rows.tolist(), entry.trace.persons.tolist(), strict=True))
         for number in range(entry.release.boxes.count):
             rows = [row for row in range(entry.release.size) if int(entry.release.group[row]) == number]
-            tokens = frozenset(owner.get(row, ("fake", release, row)) for row in rows)
+            tokens = frozenset(owner.get(row, ("counterfeit", release, row)) for row in rows)
             found.append(Group(release, number, tokens, tuple(sorted(int(entry.release.sensitive[r]) for r in rows))))
     return found
 
@@ -132,7 +132,7 @@ def null_space(groups: Sequence[Group]) -> tuple[list[Token], list[list[Fraction
 
 
 def derived_correlations(groups: Sequence[Group], n: int) -> list[tuple[tuple[Token, ...], tuple[Token, ...]]]:
-    """Every two different multisets of fewer than n people each that agree on the null space."""
+    """Every two distinct multisets of fewer than n people each that agree on the null space."""
     tokens, basis = null_space(groups)
     people = [i for i, token in enumerate(tokens) if isinstance(token, int)]
     found = []
@@ -151,7 +151,7 @@ def derived_correlations(groups: Sequence[Group], n: int) -> list[tuple[tuple[To
 
 
 def worlds(groups: Sequence[Group], known: dict[int, int] | None = None, limit: int = 200_000) -> list[dict[int, int]]:
-    """Every way to give each person one value so that every group shows what it shows; counterfeits take the rest."""
+    """Every way to give each person one value so that every group shows its values; counterfeits have the rest."""
     people = sorted({person for group in groups for person in group.people})
     mine = {person: [i for i, group in enumerate(groups) if person in group.people] for person in people}
     left = [Counter(group.values) for group in groups]
@@ -189,7 +189,7 @@ def possible(found: Sequence[dict[int, int]]) -> dict[int, set[int]]:
 
 
 def components(groups: Sequence[Group]) -> list[list[Group]]:
-    """The groups that hang together through people."""
+    """The connected components of groups that share people."""
     parts: list[list[Group]] = []
     for group in groups:
         near = [part for part in parts if any(group.people & other.people for other in part)]

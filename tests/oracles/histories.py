@@ -1,4 +1,4 @@
-"""Small weakly m-invariant histories made without any algorithm: merges, returns, counterfeits, layers."""
+"""Small weakly m-invariant histories made without any technique: merges, returns, counterfeits, layers."""
 
 from collections.abc import Sequence
 from random import Random
@@ -18,7 +18,7 @@ def weak_ledger(
     merge: float = 0.3,
     layer: float = 0.1,
 ) -> Ledger:
-    """Everybody has a signature and a value for life; who is there is dealt into groups at random."""
+    """Every person has a signature and a value for life; the people present are put into groups at random."""
     listed = [tuple(range(i, i + m)) for i in range(signatures)]
     schema = plain_schema(values=m + signatures - 1)
     home = [random.randrange(signatures) for _ in range(people)]
@@ -27,7 +27,7 @@ def weak_ledger(
     for _ in range(releases):
         present = [person for person in range(people) if random.random() < stay]
         members: list[Member] = []
-        fakes: list[tuple[int, int]] = []
+        counterfeits: list[tuple[int, int]] = []
         start = 0
         for number, signature in enumerate(listed):
             lists = {v: [p for p in present if home[p] == number and value[p] == v] for v in signature}
@@ -42,23 +42,23 @@ def weak_ledger(
                 random.shuffle(shuffled)
                 for place, person in zip(name, shuffled, strict=True):
                     if person is None:
-                        fakes.append((place, v))
+                        counterfeits.append((place, v))
                     else:
                         members.append(Member(person, (person % 7, person % 5), v, place))
             for group in range(start, start + names):
                 if random.random() < layer:
-                    fakes += [(group, v) for v in signature]
+                    counterfeits += [(group, v) for v in signature]
             start += names
-        entries.append(compacted(schema, members, fakes, random))
+        entries.append(compacted(schema, members, counterfeits, random))
     return Ledger(tuple(entries))
 
 
-def compacted(schema, members: list[Member], fakes: Sequence[tuple[int, int]], random: Random):
-    """The release without groups that hold counterfeits alone."""
+def compacted(schema, members: list[Member], counterfeits: Sequence[tuple[int, int]], random: Random):
+    """The release without its groups of counterfeits alone."""
     used = sorted({member.group for member in members if member.group is not None})
     number = {group: new for new, group in enumerate(used)}
     renamed = [Member(m.person, m.qi, m.value, number[m.group]) for m in members if m.group is not None]
-    kept = [(number[group], v) for group, v in fakes if group in number]
+    kept = [(number[group], v) for group, v in counterfeits if group in number]
     return entry_of(schema, renamed, counterfeits=kept, random=random)
 
 
@@ -71,15 +71,15 @@ def ledger_of(releases: Sequence[Sequence[str]], values: dict[str, int], number:
     schema = plain_schema(values=distinct)
     entries = []
     for groups in releases:
-        members, fakes = [], []
+        members, counterfeits = [], []
         for place, letters in enumerate(groups):
             held = [values[letter] for letter in letters if letter != "*"]
             for letter in letters:
                 if letter == "*":
                     lacking = min(range(distinct), key=held.count)
                     held.append(lacking)
-                    fakes.append((place, lacking))
+                    counterfeits.append((place, lacking))
                 else:
                     members.append(Member(number[letter], (number[letter], 0), values[letter], place))
-        entries.append(entry_of(schema, members, counterfeits=fakes))
+        entries.append(entry_of(schema, members, counterfeits=counterfeits))
     return Ledger(tuple(entries))

@@ -1,1 +1,1 @@
-"""[RB09] Section 2: values that known people and group sizes rule out."""
+"""[RB09] Section 2: elimination of the values that known people and group sizes rule out."""

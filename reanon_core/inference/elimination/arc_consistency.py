@@ -1,102 +1,113 @@
 """Generalized arc consistency of one group: a global-cardinality constraint, by matching and reachability."""
 
 from reanon_core.compiled import compiled
-from reanon_core.inference.elimination.problem import NOT_YET, Puzzle, choices, drop, is_known, mark, may_have
+from reanon_core.inference.elimination.problem import (
+    UNASSIGNED,
+    ValueProblem,
+    count_values,
+    eliminate,
+    include,
+    is_known,
+    may_have,
+)
 
 
 @compiled
-def match(puzzle: Puzzle, group: int) -> bool:
-    """Generalized arc consistency of one group: drop every value that no way of giving out its rows allows.
+def make_arc_consistent(problem: ValueProblem, group: int) -> bool:
+    """Eliminate every value that no matching of the group's members with its rows contains; false if there is none.
 
-    The rows are capacities of the values. A matching gives everybody a row; a person can have another value exactly if
-    the row can be handed on in a circle, or to a stranger's row: if both values lie on a cycle of the graph in which
-    an edge leads from the value that somebody has to one that they may have.
+    The rows are capacities of the values. One matching is enough: a person can have another value exactly if both
+    values lie on a cycle of the residual graph, in which an edge leads from the value that a member has to each value
+    that the member may have. Rows of unidentified people are a further node of that graph.
     """
-    begin, end = puzzle.first[group], puzzle.first[group + 1]
-    values = puzzle.start[group + 1] - puzzle.start[group]
-    if _nothing_to_find(puzzle, group, values):
+    begin, end = problem.membership.first[group], problem.membership.first[group + 1]
+    values = problem.start[group + 1] - problem.start[group]
+    if _is_unrestricted(problem, group, values):
         return True
-    puzzle.used[:values] = 0
-    puzzle.assigned[: end - begin] = NOT_YET
+    problem.matching.used[:values] = 0
+    problem.matching.assigned[: end - begin] = UNASSIGNED
     for member in range(end - begin):
-        if not _augment(puzzle, group, member, values):
+        if not _augment(problem, group, member, values):
             return False
-    _close(puzzle, group, values)
+    _close_reachability(problem, group, values)
     for member in range(end - begin):
-        who, own = puzzle.person[begin + member], puzzle.assigned[member]
-        if is_known(puzzle.domain, who):
+        person, own = problem.membership.person[begin + member], problem.matching.assigned[member]
+        if is_known(problem.domain, person):
             continue
-        puzzle.gone[:] = 0
+        problem.eliminated[:] = 0
         for other in range(values):
-            if puzzle.reach[other, own] == 0:
-                mark(puzzle.gone, puzzle.value[puzzle.start[group] + other])
-        drop(puzzle, who, puzzle.gone)  # the assigned value is left
+            if problem.matching.reach[other, own] == 0:
+                include(problem.eliminated, problem.value[problem.start[group] + other])
+        eliminate(problem, person, problem.eliminated)  # the assigned value is left
     return True
 
 
 @compiled
-def _nothing_to_find(puzzle: Puzzle, group: int, values: int) -> bool:
-    """Whether everybody may have every value of the group."""
-    for entry in range(puzzle.first[group], puzzle.first[group + 1]):
-        if choices(puzzle.domain, puzzle.person[entry]) != values:
+def _is_unrestricted(problem: ValueProblem, group: int, values: int) -> bool:
+    """Whether every member may have every value of the group."""
+    for entry in range(problem.membership.first[group], problem.membership.first[group + 1]):
+        if count_values(problem.domain, problem.membership.person[entry]) != values:
             return False
     return True
 
 
 @compiled
-def _augment(puzzle: Puzzle, group: int, newcomer: int, values: int) -> bool:
-    """Give one more member a row, if need be by moving others: breadth first over values."""
-    begin, start = puzzle.first[group], puzzle.start[group]
-    puzzle.wanting[:values] = NOT_YET
+def _augment(problem: ValueProblem, group: int, newcomer: int, values: int) -> bool:
+    """Match one more member, if necessary by reassigning others; breadth-first search over values."""
+    begin, start = problem.membership.first[group], problem.start[group]
+    claimant, queue, used = problem.matching.claimant, problem.matching.queue, problem.matching.used
+    claimant[:values] = UNASSIGNED
     head, tail, member = 0, 0, newcomer
     while True:
         for other in range(values):
-            value = puzzle.value[start + other]
-            if puzzle.wanting[other] == NOT_YET and may_have(puzzle.domain, puzzle.person[begin + member], value):
-                puzzle.wanting[other] = member
-                if puzzle.used[other] < puzzle.quantity[start + other]:
-                    puzzle.used[other] += 1
-                    _hand_on(puzzle, newcomer, other)
+            value = problem.value[start + other]
+            if claimant[other] == UNASSIGNED and may_have(
+                problem.domain, problem.membership.person[begin + member], value
+            ):
+                claimant[other] = member
+                if used[other] < problem.quantity[start + other]:
+                    used[other] += 1
+                    _reassign(problem, newcomer, other)
                     return True
                 for holder in range(newcomer):
-                    if puzzle.assigned[holder] == other:
-                        puzzle.line[tail] = holder
+                    if problem.matching.assigned[holder] == other:
+                        queue[tail] = holder
                         tail += 1
         if head == tail:
             return False
-        member = puzzle.line[head]
+        member = queue[head]
         head += 1
 
 
 @compiled
-def _hand_on(puzzle: Puzzle, newcomer: int, free: int) -> None:
-    """Move everybody along the way that was found, from the free row back to the newcomer."""
+def _reassign(problem: ValueProblem, newcomer: int, free: int) -> None:
+    """Reassign the members along the augmenting path, from the free value back to the newcomer."""
     value = free
     while True:
-        mover = puzzle.wanting[value]
-        left = puzzle.assigned[mover]
-        puzzle.assigned[mover] = value
+        mover = problem.matching.claimant[value]
+        left = problem.matching.assigned[mover]
+        problem.matching.assigned[mover] = value
         if mover == newcomer:
             return
         value = left
 
 
 @compiled
-def _close(puzzle: Puzzle, group: int, values: int) -> None:
-    """From which value which others can be reached; the last node stands for the rows of strangers."""
-    begin, start = puzzle.first[group], puzzle.start[group]
-    reach = puzzle.reach
+def _close_reachability(problem: ValueProblem, group: int, values: int) -> None:
+    """Compute which value reaches which; the last node stands for the rows of unidentified people."""
+    begin, start = problem.membership.first[group], problem.start[group]
+    reach, used = problem.matching.reach, problem.matching.used
     for u in range(values + 1):
         for v in range(values + 1):
             reach[u, v] = 1 if u == v else 0
-    for member in range(puzzle.first[group + 1] - begin):
-        own = puzzle.assigned[member]
+    for member in range(problem.membership.first[group + 1] - begin):
+        own = problem.matching.assigned[member]
         for other in range(values):
-            if may_have(puzzle.domain, puzzle.person[begin + member], puzzle.value[start + other]):
+            if may_have(problem.domain, problem.membership.person[begin + member], problem.value[start + other]):
                 reach[own, other] = 1
     for u in range(values):
-        reach[u, values] = 1 if puzzle.used[u] < puzzle.quantity[start + u] else 0
-        reach[values, u] = 1 if puzzle.used[u] > 0 else 0
+        reach[u, values] = 1 if used[u] < problem.quantity[start + u] else 0
+        reach[values, u] = 1 if used[u] > 0 else 0
     for middle in range(values + 1):
         for u in range(values + 1):
             if reach[u, middle]:

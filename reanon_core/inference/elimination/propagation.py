@@ -1,190 +1,197 @@
-"""The rules of the puzzle, used until nothing changes; and trying values out."""
+"""Propagation: the elimination rules applied until nothing changes, and shaving, which tries values out."""
 
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.inference.elimination.arc_consistency import match
+from reanon_core.inference.elimination.arc_consistency import make_arc_consistent
 from reanon_core.inference.elimination.problem import (
-    NOT_YET,
-    Puzzle,
-    choices,
-    drop,
+    UNASSIGNED,
+    ValueProblem,
+    count_values,
+    eliminate,
+    include,
     is_known,
-    mark,
     may_have,
     overwrite,
-    stands,
 )
+from reanon_core.inference.view.membership import belongs_to
 
-CONTRADICTION, QUIET = -1, 0
+CONTRADICTION, CONSISTENT = -1, 0
 UNBOUNDED = 1 << 40
 
 
 @compiled
-def solve(puzzle: Puzzle, steps: int) -> int:
-    """Use the rules until nothing changes or so many groups were looked at; CONTRADICTION if something cannot be.
+def propagate(problem: ValueProblem, steps: int) -> int:
+    """Apply the rules until nothing changes or that many groups were examined; CONTRADICTION if one has no solution.
 
-    While nothing is only tried, a contradiction means that the knowledge is wrong: that group is left out.
+    Unless a value is being tried, a contradiction means that the knowledge is wrong: the group is ignored from then on.
     """
-    answer = QUIET
-    while puzzle.ends[0] != puzzle.ends[1] and steps > 0:
-        group = puzzle.queue[puzzle.ends[0]]
-        puzzle.ends[0] = (puzzle.ends[0] + 1) % len(puzzle.queue)
+    answer = CONSISTENT
+    queue = problem.queue
+    while queue.begin[0] != queue.end[0] and steps > 0:
+        group = queue.ring[queue.begin[0]]
+        queue.begin[0] = (queue.begin[0] + 1) % len(queue.ring)
         steps -= 1
-        if puzzle.broken[group]:
-            puzzle.queued[group] = False
+        if problem.broken[group]:
+            queue.queued[group] = False
             continue
-        if puzzle.flags[0]:  # one look makes a group consistent: what it changes itself is no reason for another
-            works = match(puzzle, group)
-            puzzle.queued[group] = False
+        if problem.by_matching:  # one pass makes a group consistent, so that its own changes need no second pass
+            possible = make_arc_consistent(problem, group)
+            queue.queued[group] = False
         else:
-            puzzle.queued[group] = False
-            works = exclude(puzzle, group)
-        if works and puzzle.flags[1]:
-            works = correlate(puzzle, group)
-        if not works:
+            queue.queued[group] = False
+            possible = exclude_by_known_people(problem, group)
+        if possible and problem.by_correlations:
+            possible = exclude_by_correlations(problem, group)
+        if not possible:
             answer = CONTRADICTION
-            if puzzle.flags[2]:
+            if problem.tentative[0]:
                 break
-            puzzle.broken[group] = True
-    while puzzle.ends[0] != puzzle.ends[1] and puzzle.flags[2]:
-        puzzle.queued[puzzle.queue[puzzle.ends[0]]] = False
-        puzzle.ends[0] = (puzzle.ends[0] + 1) % len(puzzle.queue)
+            problem.broken[group] = True
+    while queue.begin[0] != queue.end[0] and problem.tentative[0]:
+        queue.queued[queue.ring[queue.begin[0]]] = False
+        queue.begin[0] = (queue.begin[0] + 1) % len(queue.ring)
     return answer
 
 
 @compiled
-def exclude(puzzle: Puzzle, group: int) -> bool:
-    """Take a value from everybody else where known people have all its rows; false if more have it than rows.
+def exclude_by_known_people(problem: ValueProblem, group: int) -> bool:
+    """Exclude a value for the other members where known people have all its rows; false if they have more.
 
-    Paper: [RB09] Definition 2, ct-pvr.
+    Paper: [RB09] Definition 2, ct-pvr; departure D9 on the value of the known people themselves.
     """
-    puzzle.gone[:] = 0
+    begin, end = problem.membership.first[group], problem.membership.first[group + 1]
+    person, domain = problem.membership.person, problem.domain
+    problem.eliminated[:] = 0
     unknown, excluded = 0, False
-    for at in range(puzzle.start[group], puzzle.start[group + 1]):
-        value, known = puzzle.value[at], 0
+    for at in range(problem.start[group], problem.start[group + 1]):
+        value, known = problem.value[at], 0
         unknown = 0
-        for entry in range(puzzle.first[group], puzzle.first[group + 1]):
-            who = puzzle.person[entry]
-            if not is_known(puzzle.domain, who):
+        for entry in range(begin, end):
+            if not is_known(domain, person[entry]):
                 unknown += 1
-            elif may_have(puzzle.domain, who, value):
+            elif may_have(domain, person[entry], value):
                 known += 1
-        if known > puzzle.quantity[at]:
+        if known > problem.quantity[at]:
             return False
-        if known == puzzle.quantity[at]:
-            mark(puzzle.gone, value)
+        if known == problem.quantity[at]:
+            include(problem.eliminated, value)
             excluded = True
     if unknown == 0 or not excluded:
         return True
-    for entry in range(puzzle.first[group], puzzle.first[group + 1]):
-        who = puzzle.person[entry]
-        if not is_known(puzzle.domain, who) and not drop(puzzle, who, puzzle.gone):
+    for entry in range(begin, end):
+        if not is_known(domain, person[entry]) and not eliminate(problem, person[entry], problem.eliminated):
             return False
     return True
 
 
 @compiled
-def correlate(puzzle: Puzzle, group: int) -> bool:
-    """Take values from people whom this group is correlated with; false if somebody has none left.
+def exclude_by_correlations(problem: ValueProblem, group: int) -> bool:
+    """Exclude values for people with whom this group is correlated; false if one of them has no value left.
 
-    Everybody who may have a value here also stands in another group with the same rows: then its rows of that value
-    are theirs, and nobody else there has it. That is hc-pvr, read from the side of those who are common.
-    Paper: [RB09] Definition 4, hc-pvr; Theorem 1.
+    If everyone who may have a value here also belongs to another group with the same values, they have all its rows of
+    that value, and no other member of it has the value. That is hc-pvr from the side of the common members (departure
+    D9).
+    Paper: [RB09] Definition 4, hc-pvr; [RB09] Theorem 1, by which correlated sets have the same values.
     """
-    begin, end = puzzle.first[group], puzzle.first[group + 1]
-    if puzzle.size[group] != end - begin:
-        return True  # a stranger here may have any value
-    for at in range(puzzle.start[group], puzzle.start[group + 1]):
-        value, holder, holders, open_ones = puzzle.value[at], NOT_YET, 0, 0
+    begin, end = problem.membership.first[group], problem.membership.first[group + 1]
+    person, domain = problem.membership.person, problem.domain
+    if problem.membership.size[group] != end - begin:
+        return True  # an unidentified person here may have any value
+    for at in range(problem.start[group], problem.start[group + 1]):
+        value, holder, holders, unknown = problem.value[at], UNASSIGNED, 0, 0
         for entry in range(begin, end):
-            if may_have(puzzle.domain, puzzle.person[entry], value):
+            if may_have(domain, person[entry], value):
                 holders += 1
-                open_ones += 0 if is_known(puzzle.domain, puzzle.person[entry]) else 1
-                holder = entry if holder == NOT_YET else holder
+                unknown += 0 if is_known(domain, person[entry]) else 1
+                holder = entry if holder == UNASSIGNED else holder
         if holders == 0:
             return False
-        if holders == end - begin or open_ones == 0:  # what known people exclude, the other group sees by itself
+        if holders == end - begin or unknown == 0:  # ct-pvr in the other group excludes what known people have
             continue
-        entry = puzzle.latest[puzzle.person[holder]]
+        entry = problem.membership.latest[person[holder]]
         while entry >= 0:
-            other = puzzle.group[entry]
-            entry = puzzle.previous[entry]
-            if _holders_stand(puzzle, group, value, other) and not _take_from_others(puzzle, other, value, group):
+            other = problem.membership.group[entry]
+            entry = problem.membership.previous[entry]
+            if _holders_belong_to(problem, group, value, other) and not _exclude_for_others(
+                problem, other, value, group
+            ):
                 return False
     return True
 
 
 @compiled
-def _holders_stand(puzzle: Puzzle, group: int, value: int, other: int) -> bool:
-    """Whether the other group has the same rows, and all who may have the value here stand there too."""
-    if other == group or puzzle.broken[other] or puzzle.size[other] != puzzle.size[group]:
+def _holders_belong_to(problem: ValueProblem, group: int, value: int, other: int) -> bool:
+    """Whether the other group shows the same values, and everyone who may have the value here belongs to it too."""
+    membership = problem.membership
+    if other == group or problem.broken[other] or membership.size[other] != membership.size[group]:
         return False
-    for entry in range(puzzle.first[group], puzzle.first[group + 1]):
-        who = puzzle.person[entry]
-        if may_have(puzzle.domain, who, value) and not stands(puzzle.group, puzzle.previous, puzzle.latest, who, other):
+    for entry in range(membership.first[group], membership.first[group + 1]):
+        person = membership.person[entry]
+        if may_have(problem.domain, person, value) and not belongs_to(membership, person, other):
             return False
-    return _same_rows(puzzle, group, other)
+    return _same_values(problem, group, other)
 
 
 @compiled
-def _take_from_others(puzzle: Puzzle, other: int, value: int, group: int) -> bool:
-    """Take the value from those of the other group who do not stand in this one; false if somebody has none left."""
-    puzzle.gone[:] = 0
-    mark(puzzle.gone, value)
-    for entry in range(puzzle.first[other], puzzle.first[other + 1]):
-        who = puzzle.person[entry]
-        taken = may_have(puzzle.domain, who, value) and not stands(
-            puzzle.group, puzzle.previous, puzzle.latest, who, group
-        )
-        if taken and not drop(puzzle, who, puzzle.gone):
+def _exclude_for_others(problem: ValueProblem, other: int, value: int, group: int) -> bool:
+    """Exclude the value for the members of the other group who are not in this one; false if one has none left."""
+    membership = problem.membership
+    problem.eliminated[:] = 0
+    include(problem.eliminated, value)
+    for entry in range(membership.first[other], membership.first[other + 1]):
+        person = membership.person[entry]
+        excluded = may_have(problem.domain, person, value) and not belongs_to(membership, person, group)
+        if excluded and not eliminate(problem, person, problem.eliminated):
             return False
     return True
 
 
 @compiled
-def _same_rows(puzzle: Puzzle, one: int, other: int) -> bool:
+def _same_values(problem: ValueProblem, one: int, other: int) -> bool:
     """Whether two groups show the same values equally often."""
-    length = puzzle.start[one + 1] - puzzle.start[one]
-    if puzzle.size[one] != puzzle.size[other] or puzzle.start[other + 1] - puzzle.start[other] != length:
+    start, size = problem.start, problem.membership.size
+    length = start[one + 1] - start[one]
+    if size[one] != size[other] or start[other + 1] - start[other] != length:
         return False
     for i in range(length):
-        a, b = puzzle.start[one] + i, puzzle.start[other] + i
-        if puzzle.value[a] != puzzle.value[b] or puzzle.quantity[a] != puzzle.quantity[b]:
+        a, b = start[one] + i, start[other] + i
+        if problem.value[a] != problem.value[b] or problem.quantity[a] != problem.quantity[b]:
             return False
     return True
 
 
 @compiled
-def attempt(puzzle: Puzzle, who: int, value: int, steps: int) -> bool:
-    """Whether the person can have the value, as far as the rules see in so many steps; nothing is changed."""
-    puzzle.flags[2] = 1
-    puzzle.ends[2] = 0
-    for word in range(puzzle.domain.shape[1]):
+def can_have(problem: ValueProblem, person: int, value: int, steps: int) -> bool:
+    """Whether propagation over that many groups finds no contradiction if the person has the value; changes nothing."""
+    trail = problem.trail
+    problem.tentative[0] = True
+    trail.length[0] = 0
+    for word in range(problem.domain.shape[1]):
         mask = np.uint64(0)
         if word == value >> 6:
             mask = np.uint64(1) << np.uint64(value & 63)
-        overwrite(puzzle, who, word, mask)
-    answer = solve(puzzle, steps)
-    for at in range(puzzle.ends[2] - 1, -1, -1):
-        puzzle.domain[puzzle.trail_person[at], puzzle.trail_word[at]] = puzzle.trail_mask[at]
-    puzzle.flags[2] = 0
-    return bool(answer == QUIET)
+        overwrite(problem, person, word, mask)
+    answer = propagate(problem, steps)
+    for at in range(trail.length[0] - 1, -1, -1):
+        problem.domain[trail.person[at], trail.word[at]] = trail.mask[at]
+    problem.tentative[0] = False
+    return bool(answer == CONSISTENT)
 
 
 @compiled
-def shave(puzzle: Puzzle, widest: int, steps: int) -> int:
-    """Try every value of everybody with at most `widest` left, and drop what leads to a contradiction; how many."""
+def shave(problem: ValueProblem, widest: int, steps: int) -> int:
+    """Try every value of each person with at most `widest` left, and eliminate what is contradictory; how many."""
     dropped, unbounded = 0, np.full(1, UNBOUNDED)[0]  # a literal would compile everything once more
-    for who in range(len(puzzle.latest)):
-        left = choices(puzzle.domain, who)
+    for person in range(len(problem.membership.latest)):
+        left = count_values(problem.domain, person)
         if left < 2 or left > widest:
             continue
-        for value in range(64 * puzzle.domain.shape[1]):
-            if may_have(puzzle.domain, who, value) and not attempt(puzzle, who, value, steps):
+        for value in range(64 * problem.domain.shape[1]):
+            if may_have(problem.domain, person, value) and not can_have(problem, person, value, steps):
                 dropped += 1
-                puzzle.gone[:] = 0
-                mark(puzzle.gone, value)
-                drop(puzzle, who, puzzle.gone)
-                solve(puzzle, unbounded)
+                problem.eliminated[:] = 0
+                include(problem.eliminated, value)
+                eliminate(problem, person, problem.eliminated)
+                propagate(problem, unbounded)
     return dropped

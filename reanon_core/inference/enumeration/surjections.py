@@ -21,7 +21,7 @@ from reanon_core.inference.enumeration.placements import (
     Signature,
     counted_placements,
 )
-from reanon_core.inference.view.sensitive_releases import speaking
+from reanon_core.inference.view.sensitive_releases import sensitive_releases
 from reanon_core.model.arrays import MISSING
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
@@ -57,7 +57,7 @@ def count_surjections(
     Raises: InvalidParameter if more than `limit` steps were needed.
     """
     budget = Budget(limit)
-    history, knowledge = speaking(history, knowledge)
+    history, knowledge = sensitive_releases(history, knowledge)
     pairs = (
         len(here.persons) * one.release.boxes.count
         for here, one in zip(knowledge.presences, history.releases, strict=True)
@@ -92,7 +92,10 @@ def contains(boxes: Boxes, group: int, point: list[int]) -> bool:
 
 
 def _board(history: History, principle: Principle) -> Board:
-    """The rows of all releases."""
+    """The rows of all releases.
+
+    Paper: [XT07] Definition 9, the generalized historical union.
+    """
     rows: Counter[Cell] = Counter()
     counterfeits: dict[Group, int] = {}
     for time, published in enumerate(history.releases):

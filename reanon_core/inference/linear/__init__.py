@@ -1,1 +1,1 @@
-"""[RB09], strict: sets of people with equal values, derived from signed sums of groups."""
+"""[RB09], strict mode: correlations derived from signed sums of groups."""

@@ -1,7 +1,8 @@
-"""Groups that hang together through people, as far as they are few, and the small vectors of their row space.
+"""Connected components of groups that share people, and the correlations of a small component.
 
-What groups say together, by linear reasoning, is the row space of their incidence with people. In a small component
-all of it can be searched; in a large one that is a minimum-distance problem, and only short sums are (derivations.py).
+By linear reasoning, groups together state the row space of their incidence with people. In a small component the whole
+row space can be searched. In a large one that is a minimum-distance problem, and only short sums are searched
+(derived_correlations.py).
 """
 
 from dataclasses import dataclass
@@ -10,40 +11,32 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.model.arrays import Bool, Int32, Int64
+from reanon_core.inference.view.membership import Membership
+from reanon_core.model.arrays import Bool, Int64
 
 PRIME = (1 << 31) - 1
 MOST_GROUPS, FEWER_GROUPS = 256, 48
-"""A component with more groups is not small: the first number in a short history, the second in a long one."""
+"""The most groups of a small component: the first number in a short history, the second in a long one."""
 LONG_HISTORY = 20_000
-"""How many groups make a history long. They only become more, so what was searched once stays searched."""
+"""A history with more groups is long. Histories only grow, so what was searched once stays searched."""
 MOST_SUMS = 1_000_000
-"""Nor is one with more sets of people to compare."""
+"""The most sets of people that are compared in a component."""
 LARGE = -2
 UNSEEN = -1
 
 
 def most_groups(past: int) -> int:
-    """How many groups a small component has at most, after so many groups of the past."""
+    """The most groups of a small component after a history of `past` groups."""
     return MOST_GROUPS if past <= LONG_HISTORY else FEWER_GROUPS
 
 
 @compiled
-def small_components(
-    person: Int32,
-    group: Int32,
-    previous: Int32,
-    latest: Int32,
-    first: Int64,
-    begin: int,
-    end: int,
-    alive: Bool,
-    most: int,
-) -> Int64:
-    """The groups of every small component that holds an alive group of begin .. end - 1, component after component.
+def small_components(membership: Membership, begin: int, end: int, alive: Bool, most: int) -> Int64:
+    """The groups of every component of at most `most` groups that has an alive group of begin .. end - 1.
 
     Each component is followed by -1.
     """
+    person, group, previous, first, _, latest = membership
     mark = np.full(len(first) - 1, UNSEEN, dtype=np.int32)
     listed, total = np.empty(1024, dtype=np.int64), 0
     queue = np.empty(most + 1, dtype=np.int64)
@@ -83,19 +76,26 @@ def small_components(
 
 @dataclass(frozen=True, eq=False)
 class Incidence:
-    """The people of each group of a component; counterfeits and strangers are columns of their own."""
+    """The incidence matrix of a component: a row for each group, a column for each person and each unidentified row."""
 
     members: list[list[int]]
-    fakes: list[int]
+    unidentified: list[int]
+    """How many rows of each group are counterfeits, or belong to people who are not identified."""
+
+    @staticmethod
+    def of(membership: Membership, groups: list[int]) -> "Incidence":
+        """The incidence of these groups."""
+        members = [membership.members(group) for group in groups]
+        sizes = [int(membership.size[group]) for group in groups]
+        return Incidence(members, [size - len(listed) for size, listed in zip(sizes, members, strict=True)])
 
     def correlations(self, rows: list[int], most: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-        """Pairs of different sets of equally many people, at most `most`, that these rows make equal.
+        """Pairs of distinct sets of equally many people, at most `most`, that these rows prove to have the same values.
 
-        Of many sets that are all alike, each is paired with the next. Nothing is said about components with too many
-        sets to compare.
+        Of several equal sets, each is paired with the next. A component with too many sets to compare has no answer.
         """
         people = sorted({person for row in rows for person in self.members[row]})
-        if not people or not self.decided(rows, most):
+        if not people or not self.is_searchable(rows, most):
             return []
         image = self._image(rows, people)
         found = []
@@ -109,26 +109,26 @@ class Incidence:
                 found.append((one, other))
         return found
 
-    def decided(self, rows: list[int], most: int) -> bool:
-        """Whether the component is small enough to search all of it."""
+    def is_searchable(self, rows: list[int], most: int) -> bool:
+        """Whether there are few enough sets of at most `most` people to compare them all."""
         people = len({person for row in rows for person in self.members[row]})
         return int(people**most) <= MOST_SUMS
 
     def _image(self, rows: list[int], people: list[int]) -> Int64:
-        """A random image, modulo a prime, of everybody's coordinates in the null space [people, 2].
+        """A random image, modulo a prime, of each person's coordinates in the null space [people, 2].
 
-        Two sets agree on the null space if their sums do; here, if the sums of their images do. That those agree by
-        chance has probability below 10^-18 for each pair of sets.
+        Two sets have the same values if their sums agree on the null space, which is tested on the images. For each
+        pair of sets, the probability of a chance agreement is below 10^-18.
         """
         column = {person: at for at, person in enumerate(people)}
-        width = len(people) + sum(self.fakes[row] for row in rows)
+        width = len(people) + sum(self.unidentified[row] for row in rows)
         matrix, at = np.zeros((len(rows), width), np.int64), len(people)
         for number, row in enumerate(rows):
             certain = np.array([column[person] for person in self.members[row]], dtype=np.int64)
             matrix[number, certain] = 1
-            matrix[number, at : at + self.fakes[row]] = 1
-            at += self.fakes[row]
-        pivots = _eliminated(matrix)
+            matrix[number, at : at + self.unidentified[row]] = 1
+            at += self.unidentified[row]
+        pivots = _reduce(matrix)
         free = np.setdiff1d(np.arange(width), np.array(list(pivots), dtype=np.int64))
         image = np.zeros((width, 2), np.int64)
         image[free] = np.random.default_rng(width).integers(1, PRIME, (len(free), 2))
@@ -140,13 +140,13 @@ class Incidence:
 
 
 def _multisets(people: int, size: int) -> Int64:
-    """Every choice of so many people, with repetition, in ascending order [sets, size]."""
+    """Every multiset of `size` people, in ascending order [sets, size]."""
     if size == 2:
         return np.stack(np.triu_indices(people), axis=1)
     return np.array(list(combinations_with_replacement(range(people), size)), dtype=np.int64)
 
 
-def _eliminated(matrix: Int64) -> list[int]:
+def _reduce(matrix: Int64) -> list[int]:
     """Bring the matrix to reduced echelon form modulo the prime, in place; the pivot column of each row."""
     pivots: list[int] = []
     for column in range(matrix.shape[1]):

@@ -1,218 +1,187 @@
-"""Derived correlations: signed sums of groups in which nearly everybody cancels.
+"""Derived correlations: signed sums of groups in which nearly everyone cancels.
 
-A group says: of each value, so many of my rows. Add some groups and subtract others; whoever is left with a weight
-stands in an equation of few people. If the added and the subtracted groups have the same rows, the people on either
-side have the same values. Two groups give the historical correlations of [RB09]; more groups undo merges and close
-chains (specification, C3).
+A group states how many of its people have each value. Add some groups and subtract others: the people who are left with
+a weight form an equation. If the added and the subtracted groups show the same values, the people on either side have
+the same values. Two groups give the historical correlations of [RB09]; more groups undo merges and close chains
+(specification, C3).
 
-The search is exact for sums with weights +1 and -1 of at most `most` groups: what is left of a side must be covered by
-the groups still to come, so that one of them covers its share. Only such groups are looked at, and they are found
-through the people whom they cover.
+The search is exact for sums with weights +1 and -1 of at most `most` groups. What exceeds the bound on one side must be
+cancelled by the groups still to come, so one of them cancels its share. Only such groups are tried, and they are found
+through the people whom they cancel.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from reanon_core.compiled import compiled
+from reanon_core.inference.view.membership import Membership
 from reanon_core.model.arrays import Int8, Int16, Int32, Int64
+
+ADDED, SUBTRACTED = 0, 1
+"""The two sides of a sum."""
+
+
+class SumScratch(NamedTuple):
+    """The sum under construction, and scratch space for its search. `room` is the most people or groups it can meet."""
+
+    weight: Int8  # [people] the weight of each person in the sum; zeros between calls
+    support: Int32  # [room] people who have, or had, a weight
+    chosen: Int32  # [most] the groups of the sum
+    sign: Int8  # [most] and their signs
+    left: Int64  # [2] the weight that is left on each side
+    fixed: Int64  # [2] the part of it that can never cancel: rows of no identified person
+    candidates: Int32  # [most + 1, room] the groups to try at each depth
+    tally: Int16  # [groups] how many people of one side a group has; zeros between calls
+    touched: Int32  # [room] the groups with a tally
+
+
+class Sums(NamedTuple):
+    """Room for the sums that a search finds."""
+
+    group: Int32  # [sums, most] the groups of each sum, -1 beyond the last
+    sign: Int8  # [sums, most]
 
 
 @compiled
-def derived(
-    person: Int32,
-    group: Int32,
-    previous: Int32,
-    latest: Int32,
-    first: Int64,
-    size: Int32,
-    start: int,
-    bound: int,
-    most: int,
-    weight: Int8,  # [people] zeros; left as found
-    count: Int16,  # [groups] zeros; left as found
-    stacked: Int32,  # [most + 1, room] candidates of each depth
-    support: Int32,  # [room] people with a weight
-    touched: Int32,  # [room] groups that were counted
-    combination: Int32,  # [found, most] the groups of each sum, -1 beyond the last
-    signs: Int8,  # [found, most]
-) -> int:
-    """Write down sums that begin with +`start` and leave at most `bound` on each side, but not nothing; how many.
-
-    Stops when `combination` is full. Counterfeits and strangers never cancel.
-    """
-    chosen, sign = np.zeros(most, dtype=np.int32), np.zeros(most, dtype=np.int8)
-    number, at = np.zeros(most + 1, dtype=np.int64), np.zeros(most + 1, dtype=np.int64)
-    mass = np.zeros(4, dtype=np.int64)  # added, subtracted; and of these what can never cancel
-    found, held = 0, 0
-    chosen[0], sign[0] = start, 1
-    held = _add(person, first, size, start, 1, weight, support, held, mass)
-    depth = 1
-    number[1] = _candidates(
-        group,
-        previous,
-        latest,
-        size,
-        bound,
-        most,
-        1,
-        chosen,
-        sign,
-        weight,
-        count,
-        support,
-        held,
-        mass,
-        touched,
-        stacked[1],
+def sum_scratch(people: int, groups: int, most: int, room: int) -> SumScratch:
+    """Scratch space for sums of at most `most` groups."""
+    return SumScratch(
+        np.zeros(people, np.int8),
+        np.empty(room, np.int32),
+        np.zeros(most, np.int32),
+        np.zeros(most, np.int8),
+        np.zeros(2, np.int64),
+        np.zeros(2, np.int64),
+        np.empty((most + 1, room), np.int32),
+        np.zeros(groups, np.int16),
+        np.empty(room, np.int32),
     )
+
+
+@compiled
+def derived_sums(membership: Membership, start: int, bound: int, most: int, scratch: SumScratch, found: Sums) -> int:
+    """Find sums that begin with +`start` and leave at most `bound` on each side, but not nothing; how many.
+
+    The search stops when `found` is full. Rows of no identified person never cancel.
+    """
+    chosen, sign, left = scratch.chosen, scratch.sign, scratch.left
+    number, at = np.zeros(most + 1, dtype=np.int64), np.zeros(most + 1, dtype=np.int64)
+    left[:] = 0
+    scratch.fixed[:] = 0
+    total, held = 0, 0
+    chosen[0], sign[0] = start, 1
+    held = _add(membership, scratch, start, 1, held)
+    depth = 1
+    number[1] = _list_candidates(membership, scratch, bound, most, 1, held)
     while depth > 0:
         if at[depth] == number[depth]:
             at[depth] = 0
             depth -= 1
-            _remove(person, first, size, chosen[depth], sign[depth], weight, mass)
+            _remove(membership, scratch, chosen[depth], sign[depth])
             continue
-        other = stacked[depth, at[depth]]
+        other = scratch.candidates[depth, at[depth]]
         at[depth] += 1
         chosen[depth] = other
-        held = _add(person, first, size, other, sign[depth], weight, support, held, mass)
-        if mass[0] <= bound and mass[1] <= bound:
-            if mass[0] + mass[1] > 0:
-                combination[found, :] = -1
+        held = _add(membership, scratch, other, sign[depth], held)
+        if left[ADDED] <= bound and left[SUBTRACTED] <= bound:
+            if left[ADDED] + left[SUBTRACTED] > 0:
+                found.group[total, :] = -1
                 for i in range(depth + 1):
-                    combination[found, i], signs[found, i] = chosen[i], sign[i]
-                found += 1
-                if found == len(combination):
+                    found.group[total, i], found.sign[total, i] = chosen[i], sign[i]
+                total += 1
+                if total == len(found.group):
                     break
-            _remove(person, first, size, other, sign[depth], weight, mass)
+            _remove(membership, scratch, other, sign[depth])
         elif depth + 1 < most:
             depth += 1
-            number[depth] = _candidates(
-                group,
-                previous,
-                latest,
-                size,
-                bound,
-                most,
-                depth,
-                chosen,
-                sign,
-                weight,
-                count,
-                support,
-                held,
-                mass,
-                touched,
-                stacked[depth],
-            )
+            number[depth] = _list_candidates(membership, scratch, bound, most, depth, held)
         else:
-            _remove(person, first, size, other, sign[depth], weight, mass)
+            _remove(membership, scratch, other, sign[depth])
     for i in range(held):
-        weight[support[i]] = 0
-    return found
+        scratch.weight[scratch.support[i]] = 0
+    return total
 
 
 @compiled
-def _add(
-    person: Int32,
-    first: Int64,
-    size: Int32,
-    group: int,
-    sign: int,
-    weight: Int8,
-    support: Int32,
-    held: int,
-    mass: Int64,
-) -> int:
+def _add(membership: Membership, scratch: SumScratch, group: int, sign: int, held: int) -> int:
     """Add a group to the sum; how many people are in the support then, those without a weight included."""
+    weight, support = scratch.weight, scratch.support
     people = 0
-    for entry in range(first[group], first[group + 1]):
-        who = person[entry]
-        if who < 0:
+    for entry in range(membership.first[group], membership.first[group + 1]):
+        person = membership.person[entry]
+        if person < 0:
             continue
         people += 1
-        if weight[who] == 0:
+        if weight[person] == 0:
             known = False
             for i in range(held):
-                known = known or support[i] == who
+                known = known or support[i] == person
             if not known:
-                support[held] = who
+                support[held] = person
                 held += 1
-        _shift(weight, who, sign, mass)
-    side = 0 if sign > 0 else 1
-    mass[side] += size[group] - people
-    mass[2 + side] += size[group] - people
+        _shift(weight, person, sign, scratch.left)
+    side = ADDED if sign > 0 else SUBTRACTED
+    scratch.left[side] += membership.size[group] - people
+    scratch.fixed[side] += membership.size[group] - people
     return held
 
 
 @compiled
-def _remove(person: Int32, first: Int64, size: Int32, group: int, sign: int, weight: Int8, mass: Int64) -> None:
-    """Take a group out of the sum again."""
+def _remove(membership: Membership, scratch: SumScratch, group: int, sign: int) -> None:
+    """Remove a group from the sum."""
     people = 0
-    for entry in range(first[group], first[group + 1]):
-        if person[entry] >= 0:
+    for entry in range(membership.first[group], membership.first[group + 1]):
+        if membership.person[entry] >= 0:
             people += 1
-            _shift(weight, person[entry], -sign, mass)
-    side = 0 if sign > 0 else 1
-    mass[side] -= size[group] - people
-    mass[2 + side] -= size[group] - people
+            _shift(scratch.weight, membership.person[entry], -sign, scratch.left)
+    side = ADDED if sign > 0 else SUBTRACTED
+    scratch.left[side] -= membership.size[group] - people
+    scratch.fixed[side] -= membership.size[group] - people
 
 
 @compiled
-def _shift(weight: Int8, who: int, sign: int, mass: Int64) -> None:
-    """Move a person's weight by one, and the masses with it."""
-    if weight[who] * sign < 0:
-        mass[0 if weight[who] > 0 else 1] -= 1
+def _shift(weight: Int8, person: int, sign: int, left: Int64) -> None:
+    """Change a person's weight by one, and what is left on the sides accordingly."""
+    if weight[person] * sign < 0:
+        left[ADDED if weight[person] > 0 else SUBTRACTED] -= 1
     else:
-        mass[0 if sign > 0 else 1] += 1
-    weight[who] += sign
+        left[ADDED if sign > 0 else SUBTRACTED] += 1
+    weight[person] += sign
 
 
 @compiled
-def _candidates(
-    group: Int32,
-    previous: Int32,
-    latest: Int32,
-    size: Int32,
-    bound: int,
-    most: int,
-    depth: int,
-    chosen: Int32,
-    sign: Int8,
-    weight: Int8,
-    count: Int16,
-    support: Int32,
-    held: int,
-    mass: Int64,
-    touched: Int32,
-    listed: Int32,
-) -> int:
-    """The groups of which one must be in every sum that goes on from here; how many. sign[depth] is their sign.
+def _list_candidates(membership: Membership, scratch: SumScratch, bound: int, most: int, depth: int, held: int) -> int:
+    """List the groups of which every sum that continues this one has one next; how many. Sets sign[depth], their sign.
 
-    What is above the bound on the heavier side must be covered by the groups to come, so one of them covers its share.
+    The groups to come must cancel what exceeds the bound on the heavier side, so one of them cancels its share.
     """
-    if mass[2] > bound or mass[3] > bound:
+    left = scratch.left
+    if scratch.fixed[ADDED] > bound or scratch.fixed[SUBTRACTED] > bound:
         return 0
-    side = 0 if mass[0] >= mass[1] else 1
+    side = ADDED if left[ADDED] >= left[SUBTRACTED] else SUBTRACTED
     to_come = most - depth
-    if mass[1 - side] > bound:
+    if left[1 - side] > bound:
         to_come -= 1  # one of them must go to the other side
     if to_come <= 0:
         return 0
-    share = (mass[side] - bound + to_come - 1) // to_come
+    share = (left[side] - bound + to_come - 1) // to_come
     last = depth + 1 == most
-    if last and mass[side] == mass[1 - side]:
+    if last and left[side] == left[1 - side]:
         return 0
-    sign[depth] = -1 if side == 0 else 1
-    counted = _covering(group, previous, latest, side, weight, count, support, held, touched)
+    scratch.sign[depth] = -1 if side == ADDED else 1
+    counted = _count_members(membership, scratch, side, held)
+    listed = scratch.candidates[depth]
     total = 0
     for i in range(counted):
-        other = touched[i]
-        covers = count[other]
-        count[other] = 0
-        if covers < share or (last and size[other] != mass[side] - mass[1 - side]):
+        other = scratch.touched[i]
+        cancels = scratch.tally[other]
+        scratch.tally[other] = 0
+        if cancels < share or (last and membership.size[other] != left[side] - left[1 - side]):
             continue
         used = False
         for j in range(depth):
-            used = used or chosen[j] == other
+            used = used or scratch.chosen[j] == other
         if not used:
             listed[total] = other
             total += 1
@@ -220,28 +189,19 @@ def _candidates(
 
 
 @compiled
-def _covering(
-    group: Int32,
-    previous: Int32,
-    latest: Int32,
-    side: int,
-    weight: Int8,
-    count: Int16,
-    support: Int32,
-    held: int,
-    touched: Int32,
-) -> int:
-    """Count for every group how many people of one side it covers; how many groups were touched."""
+def _count_members(membership: Membership, scratch: SumScratch, side: int, held: int) -> int:
+    """Count for every group how many people of one side belong to it; how many groups have a tally."""
+    weight, tally, touched = scratch.weight, scratch.tally, scratch.touched
     counted = 0
     for i in range(held):
-        who = support[i]
-        if (weight[who] > 0 and side == 0) or (weight[who] < 0 and side == 1):
-            entry = latest[who]
+        person = scratch.support[i]
+        if (weight[person] > 0 and side == ADDED) or (weight[person] < 0 and side == SUBTRACTED):
+            entry = membership.latest[person]
             while entry >= 0:
-                other = group[entry]
-                if count[other] == 0:
+                other = membership.group[entry]
+                if tally[other] == 0:
                     touched[counted] = other
                     counted += 1
-                count[other] += 1
-                entry = previous[entry]
+                tally[other] += 1
+                entry = membership.previous[entry]
     return counted

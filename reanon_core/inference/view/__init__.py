@@ -1,1 +1,1 @@
-"""What an adversary sees: sensitive releases, boxes, memberships, value sets, traces. The other rooms build on it."""
+"""The adversary's view: sensitive releases, boxes, memberships, value sets, traces. The other rooms build on it."""

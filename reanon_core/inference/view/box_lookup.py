@@ -1,11 +1,11 @@
-"""Stabbing: for many points at once, what the boxes that contain a point hold together.
+"""Box lookup: for many points at once, the union of the values of all boxes that contain a point.
 
-Points are few when told apart (people share quasi-identifier values), so each is stabbed once. For every bin of
-values of every attribute there is a bit set of the boxes that reach into it; the boxes that contain a point are
-among the bits common to its bins. Boxes are taken in blocks, so that the bit sets stay small.
+People share quasi-identifier values, so there are few distinct points, and each is looked up once. Every bin of values
+of every attribute has a bit set of the boxes that reach into it; the boxes that contain a point are among the bits that
+its bins have in common. Boxes are processed in blocks, so that the bit sets stay small.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,34 +20,33 @@ BLOCK_BYTES = 1 << 24
 ALL_MISSING = 2
 
 
-def stabbed_union(points: Int32, boxes: Boxes, payload: UInt64) -> UInt64:
-    """The union of the payloads of all boxes that contain each point, uint64[points, words].
+def masks_at(points: Int32, boxes: Boxes, masks: UInt64) -> UInt64:
+    """The union of the masks of all boxes that contain each point, uint64[points, words].
 
-    `points` holds codes, int32[d, n]; `payload` a bit mask for each box, uint64[boxes, words].
-    A missing code is inside where the box says that some or all members lack the value; any other code
-    where the interval holds it.
-    Paper: [XT07] Definition 15.
+    `points` holds codes, int32[d, n]; `masks` a bit mask for each box, for instance its sensitive values,
+    uint64[boxes, words]. A box contains a missing code if some or all of its members lack the value, and any other code
+    if the code lies in its interval.
+    Paper: [XT07] Definition 15, for one release.
     """
     grid, ranks = _ranked(points)
-    kept, inverse = _told_apart(ranks, [len(codes) for codes in grid])
-    unions = np.zeros((len(kept), payload.shape[1]), dtype=np.uint64)
+    kept, inverse = _distinct_points(ranks, [len(codes) for codes in grid])
+    unions = np.zeros((len(kept), masks.shape[1]), dtype=np.uint64)
     if len(kept) and boxes.count:
-        order = np.argsort(_rarest(payload), kind="stable")
-        payload, ranges = payload[order], _ranges(grid, boxes, order)
+        order = np.argsort(_rarest(masks), kind="stable")
+        masks, ranges = masks[order], _ranges(grid, boxes, order)
         words = min(max(1, BLOCK_BYTES // (8 * int(ranges.offset[-1]))), -(-boxes.count // 64))
-        full = np.bitwise_or.reduce(payload, axis=0, keepdims=True)
+        full = np.bitwise_or.reduce(masks, axis=0, keepdims=True)
         distinct = np.ascontiguousarray(ranks[:, kept])
         for start in range(0, boxes.count, 64 * words):
             block = slice(start, start + 64 * words)
             first, end = (np.ascontiguousarray(side[:, :, block]) for side in (ranges.first, ranges.end))
-            reaching = _reaching(first, end, ranges.shift, ranges.offset, words)
-            _unite(distinct, first, end, ranges.shift, ranges.offset, reaching, payload[block], full, unions)
+            some = ranges._replace(first=first, end=end)
+            _unite(distinct, some, _reaching(some, words), masks[block], full, unions)
     return unions[inverse]
 
 
-@dataclass(frozen=True, eq=False)
-class Ranges:
-    """The boxes in ranks, which are positions among the different codes that the points have.
+class Ranges(NamedTuple):
+    """The boxes in ranks, which are positions among the distinct codes of the points.
 
     A box admits two runs of ranks of an attribute: its interval, and the rank of the missing code or nothing.
     """
@@ -59,7 +58,7 @@ class Ranges:
 
 
 def _ranked(points: Int32) -> tuple[list[Int32], Int64]:
-    """For each attribute the different codes ascending, and the points as ranks among them."""
+    """The distinct codes of each attribute in ascending order, and the points as ranks among them."""
     grid, ranks = [], np.empty(points.shape, dtype=np.int64)
     for attribute, column in enumerate(points):
         codes, ranks[attribute] = _unique_inverse(column)
@@ -68,7 +67,7 @@ def _ranked(points: Int32) -> tuple[list[Int32], Int64]:
 
 
 def _unique_inverse(column: Int32) -> tuple[Int32, Int64]:
-    """The different codes ascending, and which of them each is; by a table where that is not much too long."""
+    """The distinct codes in ascending order, and the rank of each; by a table, unless it would be far too long."""
     present = column[column != MISSING]
     low, high = (int(present.min()), int(present.max())) if len(present) else (0, 0)
     if high - low > 4 * len(column) + 1024:
@@ -82,8 +81,8 @@ def _unique_inverse(column: Int32) -> tuple[Int32, Int64]:
     return np.where(slots == 0, MISSING, slots + (low - 1)).astype(np.int32), (np.cumsum(used) - 1)[slot]
 
 
-def _told_apart(ranks: Int64, sizes: list[int]) -> tuple[Int64, Int64]:
-    """One index for each different point, in lexicographic order, and which of them each point is."""
+def _distinct_points(ranks: Int64, sizes: list[int]) -> tuple[Int64, Int64]:
+    """The index of each distinct point, in lexicographic order, and which of them each point equals."""
     if np.prod(sizes, dtype=np.float64) < 2.0**62:
         key = np.zeros(ranks.shape[1], dtype=np.int64)
         for rank, size in zip(ranks, sizes, strict=True):
@@ -95,7 +94,7 @@ def _told_apart(ranks: Int64, sizes: list[int]) -> tuple[Int64, Int64]:
 
 
 def _ranges(grid: list[Int32], boxes: Boxes, order: Int64) -> Ranges:
-    """The boxes in ranks, and in the given order."""
+    """The boxes as ranks, in the given order."""
     first = np.zeros((2, *boxes.low.shape), dtype=np.int64)
     end = np.zeros_like(first)
     for attribute, codes in enumerate(grid):
@@ -115,45 +114,46 @@ def _ranges(grid: list[Int32], boxes: Boxes, order: Int64) -> Ranges:
 
 
 @compiled
-def _rarest(payload: UInt64) -> Int64:
+def _rarest(masks: UInt64) -> Int64:
     """How many boxes hold the rarest value of each box.
 
-    Boxes are stabbed in this order: those that hold a rare value then share words, and all other words are
-    passed over as soon as a union has the common values.
+    In this order the boxes that hold a rare value share words, and all other words are skipped as soon as a union has
+    the common values.
     """
-    holders = np.zeros((payload.shape[1], 64), dtype=np.int64)
-    for box in range(payload.shape[0]):
-        for part in range(payload.shape[1]):
+    holders = np.zeros((masks.shape[1], 64), dtype=np.int64)
+    for box in range(masks.shape[0]):
+        for part in range(masks.shape[1]):
             for bit in range(64):
-                holders[part, bit] += np.int64((payload[box, part] >> np.uint64(bit)) & np.uint64(1))
-    rarest = np.full(payload.shape[0], payload.shape[0], dtype=np.int64)
-    for box in range(payload.shape[0]):
-        for part in range(payload.shape[1]):
-            if payload[box, part] == 0:
+                holders[part, bit] += np.int64((masks[box, part] >> np.uint64(bit)) & np.uint64(1))
+    rarest = np.full(masks.shape[0], masks.shape[0], dtype=np.int64)
+    for box in range(masks.shape[0]):
+        for part in range(masks.shape[1]):
+            if masks[box, part] == 0:
                 continue
             for bit in range(64):
-                if (payload[box, part] >> np.uint64(bit)) & np.uint64(1):
+                if (masks[box, part] >> np.uint64(bit)) & np.uint64(1):
                     rarest[box] = min(rarest[box], holders[part, bit])
     return rarest
 
 
 @compiled
-def _summaries(payload: UInt64) -> UInt64:
-    """What each run of 64 boxes holds together, uint64[runs, words]."""
-    summaries = np.zeros(((payload.shape[0] + 63) // 64, payload.shape[1]), dtype=np.uint64)
-    for box in range(payload.shape[0]):
-        for part in range(payload.shape[1]):
-            summaries[box >> 6, part] |= payload[box, part]
+def _summaries(masks: UInt64) -> UInt64:
+    """The union of each run of 64 masks, uint64[runs, words]."""
+    summaries = np.zeros(((masks.shape[0] + 63) // 64, masks.shape[1]), dtype=np.uint64)
+    for box in range(masks.shape[0]):
+        for part in range(masks.shape[1]):
+            summaries[box >> 6, part] |= masks[box, part]
     return summaries
 
 
 @compiled
-def _reaching(first: Int64, end: Int64, shift: Int64, offset: Int64, words: int) -> UInt64:
+def _reaching(ranges: Ranges, words: int) -> UInt64:
     """For each bin of each attribute, the set of boxes that admit a value in it, uint64[bins, words]."""
+    first, end, shift, offset = ranges
     sets = np.zeros((offset[-1], words), dtype=np.uint64)
     for attribute in range(first.shape[1]):
         by, begin, stop = shift[attribute], offset[attribute], offset[attribute + 1]
-        # A bit is flipped where its interval begins and where it is over; it is set in between.
+        # A bit is flipped where its interval begins and after it ends, so that it is set in between.
         for box in range(first.shape[2]):
             if first[0, attribute, box] < end[0, attribute, box]:
                 bit = np.uint64(1) << np.uint64(box & 63)
@@ -171,27 +171,18 @@ def _reaching(first: Int64, end: Int64, shift: Int64, offset: Int64, words: int)
 
 
 @compiled
-def _unite(
-    points: Int64,
-    first: Int64,
-    end: Int64,
-    shift: Int64,
-    offset: Int64,
-    reaching: UInt64,
-    payload: UInt64,
-    full: UInt64,
-    unions: UInt64,
-) -> None:
-    """Add to each point's union the payloads of the boxes that contain it; stop where the union is full.
+def _unite(points: Int64, ranges: Ranges, reaching: UInt64, masks: UInt64, full: UInt64, unions: UInt64) -> None:
+    """Add to each point's union the masks of the boxes that contain it; stop where the union is full.
 
-    Requires: points in lexicographic order. Neighbours then share their first bins, and what is common to the
-    sets of those bins is kept from one point to the next.
+    Requires: points in lexicographic order. Neighbours then share their first bins, and the intersection of the sets of
+    those bins is kept from one point to the next.
     """
+    shift, offset = ranges.shift, ranges.offset
     attributes, words = points.shape[0], reaching.shape[1]
     common = np.zeros((attributes, words), dtype=np.uint64)
     bins = np.full(attributes, -1, dtype=np.int64)
     exact = not shift.any()
-    summaries = _summaries(payload)
+    summaries = _summaries(masks)
     for point in range(points.shape[1]):
         if not _adds(full, 0, unions[point]):
             continue
@@ -202,12 +193,12 @@ def _unite(
             if stale:
                 bins[attribute] = bin_
                 _intersect(common, attribute, reaching[bin_])
-        _collect(common[attributes - 1], points[:, point], first, end, exact, payload, summaries, unions[point])
+        _collect(common[attributes - 1], points[:, point], ranges, exact, masks, summaries, unions[point])
 
 
 @compiled
 def _intersect(common: UInt64, level: int, more: UInt64) -> None:
-    """What the level above has in common with one more set."""
+    """Intersect the set of the level above with one more set."""
     if level == 0:
         common[0, :] = more
         return
@@ -220,14 +211,13 @@ def _intersect(common: UInt64, level: int, more: UInt64) -> None:
 def _collect(
     boxes: UInt64,
     point: Int64,
-    first: Int64,
-    end: Int64,
+    ranges: Ranges,
     exact: bool,  # noqa: FBT001
-    payload: UInt64,
+    masks: UInt64,
     summaries: UInt64,
     union: UInt64,
 ) -> None:
-    """Add the payload of every box of the set that contains the point and may add something."""
+    """Add the mask of every box of the set that contains the point and may add a value."""
     for word in range(len(boxes)):
         rest = boxes[word]
         if rest == 0 or not _adds(summaries, word, union):
@@ -237,9 +227,9 @@ def _collect(
             while rest & np.uint64(0xFF) == 0:
                 rest >>= np.uint64(8)
                 box += 8
-            if rest & np.uint64(1) and (exact or _contains(first, end, box, point)):
+            if rest & np.uint64(1) and (exact or _contains(ranges, box, point)):
                 for part in range(len(union)):
-                    union[part] |= payload[box, part]
+                    union[part] |= masks[box, part]
                 if not _adds(summaries, word, union):
                     break
             rest >>= np.uint64(1)
@@ -247,8 +237,9 @@ def _collect(
 
 
 @compiled
-def _contains(first: Int64, end: Int64, box: int, point: Int64) -> bool:
+def _contains(ranges: Ranges, box: int, point: Int64) -> bool:
     """Whether every rank of the point lies in one of the two runs of the box."""
+    first, end = ranges.first, ranges.end
     for attribute in range(len(point)):
         rank = point[attribute]
         interval = first[0, attribute, box] <= rank < end[0, attribute, box]
@@ -259,7 +250,7 @@ def _contains(first: Int64, end: Int64, box: int, point: Int64) -> bool:
 
 @compiled
 def _adds(sets: UInt64, index: int, union: UInt64) -> bool:
-    """Whether that set has a value which the union lacks."""
+    """Whether that set has a value that the union lacks."""
     for part in range(len(union)):
         if sets[index, part] & ~union[part]:
             return True

@@ -1,12 +1,12 @@
-"""Who stands in which group as an adversary knows it, with the values that groups show and people may have."""
+"""Known groups: the memberships that are certain to an adversary, the values of groups, and those people may have."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from reanon_core.inference.view.box_lookup import stabbed_union
-from reanon_core.inference.view.membership import Web
-from reanon_core.inference.view.sensitive_releases import speaking
+from reanon_core.inference.view.box_lookup import masks_at
+from reanon_core.inference.view.membership import Membership
+from reanon_core.inference.view.sensitive_releases import sensitive_releases
 from reanon_core.inference.view.traces import traces_of
 from reanon_core.inference.view.value_sets import BITS, full_masks, group_masks, highest_value
 from reanon_core.model.arrays import Int32, Int64, UInt64
@@ -15,63 +15,62 @@ from reanon_core.model.knowledge import Knowledge
 
 
 @dataclass(frozen=True, eq=False)
-class Standings:
-    """The web of a history, the values of its groups, and the values that everybody may have to begin with."""
+class KnownGroups:
+    """The membership of a history, the values of its groups, and the values that each person may have at the start."""
 
     persons: Int64  # [p] ascending
-    web: Web
-    """Only people whose group is certain stand in it; other rows of a group are strangers'."""
+    membership: Membership
+    """Only people whose group is certain are entered; the other rows of a group belong to unidentified people."""
     start: Int64  # [g + 1] the values of each group
     value: Int32  # [v] ascending within a group
     count: Int32  # [v] how many rows of the group show it
     domain: UInt64  # [p, words] bit masks
-    compromised: Int64  # [c] places in `persons`
+    compromised: Int64  # [c] positions in `persons`
     uncertain: int
-    """How many memberships are not certain."""
+    """How many memberships are uncertain."""
     values: int
     """The number of sensitive values."""
 
 
-def standings(history: History, knowledge: Knowledge) -> Standings:
-    """What the releases say to begin with.
+def known_groups(history: History, knowledge: Knowledge) -> KnownGroups:
+    """What the adversary knows before any elimination.
 
-    Everybody may have what all their groups show (of several boxes that may hold them: what one of them shows).
-    Whoever is compromised has the known value.
+    A person may have the values that all their groups show; where several boxes contain a person, the values that any
+    of these boxes shows. A compromised person has the known value.
     """
-    history, knowledge = speaking(history, knowledge)
+    history, knowledge = sensitive_releases(history, knowledge)
     releases = tuple(published.release for published in history.releases)
     values = max(len(history.schema.sensitive.values), highest_value(releases) + 1, 1)
     persons = np.unique(np.concatenate([np.empty(0, np.int64), *(p.persons for p in knowledge.presences)]))
     domain = full_masks(len(persons), values)
-    web, uncertain = Web.empty(len(persons)), 0
+    membership, uncertain = Membership.empty(len(persons)), 0
     starts, listed, counts = [np.zeros(1, np.int64)], [], []
-    known_groups = _groups(history, knowledge)
-    for release, presence, group in zip(releases, knowledge.presences, known_groups, strict=True):
+    groups = _certain_groups(history, knowledge)
+    for release, presence, group in zip(releases, knowledge.presences, groups, strict=True):
         masks = group_masks(release, values)
         place = persons.searchsorted(presence.persons)
         certain = group >= 0
         uncertain += int(np.count_nonzero(~certain))
         domain[place[certain]] &= masks[group[certain]]
         if not certain.all():
-            open_to = stabbed_union(presence.qi[:, ~certain], release.boxes, masks)
-            domain[place[~certain]] &= open_to
+            domain[place[~certain]] &= masks_at(presence.qi[:, ~certain], release.boxes, masks)
         order = np.argsort(group[certain], kind="stable")
         sizes = np.bincount(group[certain], minlength=release.boxes.count)
         first = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
         rows = np.bincount(release.group, minlength=release.boxes.count).astype(np.int32)
-        web = web.longer(place[certain][order].astype(np.int32), first, rows, len(persons))
+        membership = membership.extended(place[certain][order].astype(np.int32), first, rows, len(persons))
         keys = release.group.astype(np.int64) * values + release.sensitive
         pairs, count = np.unique(keys, return_counts=True)
         starts.append(starts[-1][-1] + np.cumsum(np.bincount(pairs // values, minlength=release.boxes.count)))
         listed.append((pairs % values).astype(np.int32))
         counts.append(count.astype(np.int32))
-    at, code = _known(persons, knowledge)
+    at, code = _compromised(persons, knowledge)
     domain[at] = 0
     domain[at, code // BITS] = np.uint64(1) << (code % BITS).astype(np.uint64)
     none = np.empty(0, np.int32)
-    return Standings(
+    return KnownGroups(
         persons=persons,
-        web=web,
+        membership=membership,
         start=np.concatenate(starts),
         value=np.concatenate([none, *listed]),
         count=np.concatenate([none, *counts]),
@@ -82,8 +81,8 @@ def standings(history: History, knowledge: Knowledge) -> Standings:
     )
 
 
-def _groups(history: History, knowledge: Knowledge) -> list[Int32]:
-    """The group of everybody present in each release; negative where it is not certain."""
+def _certain_groups(history: History, knowledge: Knowledge) -> list[Int32]:
+    """The group of each person present in each release; negative where it is uncertain."""
     traces = traces_of(history, knowledge, tracked=True)
     return [
         row[traces.persons.searchsorted(presence.persons)]
@@ -91,8 +90,8 @@ def _groups(history: History, knowledge: Knowledge) -> list[Int32]:
     ]
 
 
-def _known(persons: Int64, knowledge: Knowledge) -> tuple[Int64, Int32]:
-    """The places and values of compromised people who are in the history."""
+def _compromised(persons: Int64, knowledge: Knowledge) -> tuple[Int64, Int32]:
+    """The positions and values of the compromised people in the history."""
     known = knowledge.compromised
     place = persons.searchsorted(known.persons)
     here = place < len(persons)

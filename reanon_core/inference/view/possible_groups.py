@@ -1,4 +1,4 @@
-"""Which groups may show a person, where that is not known: all whose box contains the person's values."""
+"""Possible groups of a person whose group is not known: all whose box contains the person's values."""
 
 from dataclasses import dataclass
 
@@ -8,13 +8,13 @@ from reanon_core.model.arrays import MISSING, Float64, Int32, Int64, frozen
 from reanon_core.model.release import Boxes
 
 BLOCK = 1 << 22
-"""How many pairs of people and groups are held against each other at a time."""
+"""How many pairs of a person and a group are compared at a time."""
 ALL_MISSING = 2
 
 
 @dataclass(frozen=True, eq=False)
 class Memberships:
-    """For each person the groups that may show them, each with a share; the shares of a person sum up to 1."""
+    """The possible groups of each person, each with a probability (`share`); the shares of a person sum up to 1."""
 
     row: Int64  # [m] ascending
     group: Int32  # [m]
@@ -27,7 +27,7 @@ class Memberships:
 
 
 def possible_memberships(qi: Int32, boxes: Boxes, sizes: Int64) -> Memberships:
-    """The groups whose box contains each person, `qi` [d, n], weighed by their `sizes`. Strangers have none."""
+    """The groups whose box contains each person, `qi` [d, n], weighted by `sizes`; none for a person in no box."""
     rows, groups = [], []
     step = max(1, BLOCK // max(1, boxes.count))
     for begin in range(0, qi.shape[1], step):

@@ -1,4 +1,4 @@
-"""The releases that show the sensitive column: only they say anything about its values."""
+"""The releases that show the sensitive column: the others reveal nothing about its values."""
 
 from dataclasses import replace
 
@@ -6,8 +6,8 @@ from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
 
 
-def speaking(history: History, knowledge: Knowledge) -> tuple[History, Knowledge]:
-    """The history and what is known of it, without the releases that show no sensitive value."""
+def sensitive_releases(history: History, knowledge: Knowledge) -> tuple[History, Knowledge]:
+    """The history and the knowledge about it, without the releases that show no sensitive value."""
     name = history.schema.sensitive.name
     kept = [at for at, published in enumerate(history.releases) if published.release.shows(name)]
     if len(kept) == len(history.releases):

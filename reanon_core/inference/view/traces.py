@@ -1,16 +1,16 @@
-"""Atoms: the people whom nothing but their values tells apart, because they share their whole trace.
+"""Atoms: sets of people whom the releases do not distinguish, because they share their whole trace.
 
-A trace says for each release in which group a person is. The candidates of any intersection or difference over any
-releases are a union of atoms, so what holds for every atom holds for all of them.
+A trace is the group of a person in each release. The candidates of any intersection or difference over any releases are
+a union of atoms, so what holds for every atom holds for all of them.
 
-Paper: [BPG] neighbourhoods and signatures, seen from outside.
+Paper: [BPG] neighbourhoods and signatures, as an adversary sees them.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from reanon_core.inference.view.box_lookup import stabbed_union
+from reanon_core.inference.view.box_lookup import masks_at
 from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.model.history import History, Published
 from reanon_core.model.knowledge import Knowledge
@@ -26,44 +26,44 @@ LOWER = np.uint64(0xFFFFFFFF)
 
 @dataclass(frozen=True, eq=False)
 class Traces:
-    """For everybody ever present, the group in each release where it is certain."""
+    """The group of each person in each release, where it is certain."""
 
     persons: Int64  # [n] ascending
     group: Int32  # [releases, n] a group, ABSENT or UNKNOWN
 
     @property
     def certain(self) -> Bool:
-        """Who is certain in every release, bool[n]."""
+        """Whose group is certain in every release, bool[n]."""
         whole: Bool = (self.group != UNKNOWN).all(axis=0)
         return whole
 
 
 @dataclass(frozen=True, eq=False)
 class Atoms:
-    """The people with a certain trace, and how many can share it."""
+    """The atoms of the people with a certain trace, and how large they can be."""
 
     atom: Int64  # [n] the atom of each person, -1 where the trace is uncertain
     size: Int64  # [a] its people
-    most: Int64  # [a] its people, and the most that people of uncertain trace can add
+    most: Int64  # [a] its people, and the most people of uncertain trace who can belong to it
 
 
 def certain_groups(qi: Int32, boxes: Boxes) -> Int32:
     """For each point, the only box that contains it, or UNKNOWN.
 
-    Each box carries its number and the number's complement. In the union over several boxes some bit is set in both.
+    The mask of a box is its number and the number's complement. A union over several boxes has some bit set in both.
     """
     number = np.arange(boxes.count, dtype=np.uint64)
-    union = stabbed_union(qi, boxes, (number | (~number & LOWER) << HALF)[:, None])[:, 0]
+    union = masks_at(qi, boxes, (number | (~number & LOWER) << HALF)[:, None])[:, 0]
     numbers, complements = union & LOWER, union >> HALF
-    single = (numbers ^ complements) == LOWER  # nothing at all where no box contains the point
+    single = (numbers ^ complements) == LOWER  # the union is empty where no box contains the point
     return np.where(single, numbers.astype(np.int64), UNKNOWN).astype(np.int32)
 
 
 def traces_of(history: History, knowledge: Knowledge, *, tracked: bool = False) -> Traces:
-    """What boxes and lifespans tell about who is in which group.
+    """The group of each person in each release, derived from boxes and lifespans.
 
-    With `tracked` the groups that the knowledge declares are used too: an adversary who can follow people through the
-    releases.
+    With `tracked` the groups that the knowledge declares are used too: those of an adversary who can follow people
+    through the releases.
     """
     persons = np.unique(np.concatenate([np.empty(0, np.int64), *(p.persons for p in knowledge.presences)]))
     group = np.full((len(history.releases), len(persons)), ABSENT, dtype=np.int32)
@@ -77,10 +77,10 @@ def traces_of(history: History, knowledge: Knowledge, *, tracked: bool = False) 
 
 
 def atoms_of(traces: Traces, history: History) -> Atoms:
-    """The people with a certain trace, by trace.
+    """The atoms of the people with a certain trace.
 
-    A person of uncertain trace may share it too. How many do is bounded in each group of the trace by its real
-    rows, less the people with a certain trace.
+    People of uncertain trace may belong to an atom too. In each group of its trace, at most the real rows less the
+    people with a certain trace do.
     """
     inside = np.flatnonzero(traces.certain)
     group = traces.group[:, inside]
@@ -91,7 +91,7 @@ def atoms_of(traces: Traces, history: History) -> Atoms:
         shown = row >= 0
         real = real_rows(published)
         spare = np.maximum(0, real - np.bincount(row[shown], minlength=len(real)))
-        # Everybody in an atom has the same group, so any of them may speak for it.
+        # All people of an atom have the same group, so that any of them may represent it.
         others[label[shown]] = np.minimum(others[label[shown]], spare[row[shown]])
     atom = np.full(len(traces.persons), -1, dtype=np.int64)
     atom[inside] = label
@@ -106,7 +106,7 @@ def real_rows(published: Published) -> Int64:
 
 
 def _labels(group: Int32) -> tuple[Int64, int]:
-    """A number for each different column, and how many there are."""
+    """A number for each distinct column, and how many there are."""
     label, count = np.zeros(group.shape[1], dtype=np.int64), min(1, group.shape[1])
     for row in group:
         key = label * (int(row.max(initial=0)) + 2) + (row - ABSENT)

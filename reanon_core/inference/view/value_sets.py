@@ -1,4 +1,4 @@
-"""Sets of sensitive values as bit masks: exact, and cheap to unite and to intersect."""
+"""Sets of sensitive values as bit masks, exact and quick to unite and intersect."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ def group_masks(release: Release, values: int) -> UInt64:
 
 
 def full_masks(rows: int, values: int) -> UInt64:
-    """The set of all values, once for each row."""
+    """The set of all values, repeated for each row."""
     words = max(1, -(-values // BITS))
     present = np.zeros(words * BITS, dtype=np.uint8)
     present[:values] = 1
@@ -38,7 +38,7 @@ def mask_sizes(masks: UInt64) -> Int64:
 
 
 def only_values(masks: UInt64) -> Int32:
-    """The one value of each set.
+    """The only value of each set.
 
     Requires: every set has exactly one value.
     """

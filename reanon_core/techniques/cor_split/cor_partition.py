@@ -1,152 +1,162 @@
-"""Phase 4 by the letter: groups from the heads of one list for each attribute."""
+"""Cor-Partition as in the paper: groups from the heads of one sorted list for each attribute."""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Bool, Int32, Int64, UInt64
-from reanon_core.techniques.cor_split.draft_groups import MERGED, Loom, exchange, merge, part, perimeter
-from reanon_core.techniques.cor_split.hc_safety import SAFE, offender
+from reanon_core.techniques.cor_split.draft_groups import MERGED, DraftGroups, exchange, merge, perimeter, undo_merge
+from reanon_core.techniques.cor_split.hc_safety import is_safe
+
+
+class SortedEntries(NamedTuple):
+    """The entries of the layout, sorted within each slot by each attribute."""
+
+    order: Int32  # [d, e]
+    starts: Int64  # [slots + 1] where each slot begins
+    random: UInt64  # [words] random words for discarding entries
+
+
+class EntryProgress(NamedTuple):
+    """Where each entry is, and which entries already belong to a group."""
+
+    place: Int64  # [e]
+    used: Bool  # [e]
+    drawn: Int64  # [1] how many random words were drawn
+
+
+class BucketProgress(NamedTuple):
+    """The bucket that is being partitioned."""
+
+    slot: int
+    """Its first slot."""
+    values: int
+    heads: Int64  # [d, values] the first entry of each list that may be unused
+    groups: Int64  # [groups of the split] the groups made so far
+    made: Int64  # [1] how many groups were made
+    chosen: Int32  # [values] the entries of the candidate
 
 
 @compiled
-def cor_partition(loom: Loom, begin: Int64, lists: Int64, order: Int32, starts: Int64, coins: UInt64) -> Int64:
-    """Partition every bucket as in the paper; how many groups were merged, and how many got a layer.
+def cor_partition(draft: DraftGroups, begin: Int64, lists: Int64, entries: SortedEntries) -> None:
+    """Partition every bucket into hc-safe groups. `begin` [b + 1] is its first group, `lists` [b] its number of values.
 
-    `order` [d, e] holds the entries of each slot sorted by each attribute, `starts` [slots + 1] where slots begin,
-    `coins` random words.
-    Paper: [RB09] Figure 5, with departures D2 and D4.
+    Paper: [RB09] Figure 5, Cor-Partition, with departures D2 and D4.
     """
-    done = np.zeros(2, dtype=np.int64)
-    slot, coin = done[0], done[0]  # zeros; literals would compile everything once more
-    where = np.empty(len(loom.row), dtype=np.int64)  # the place of each entry
-    for place in range(loom.past[0], loom.past[0] + len(loom.row)):
-        where[loom.held[place - loom.past[0]]] = place
-    used = np.zeros(len(loom.row), dtype=np.bool_)
-    for bucket in range(len(lists)):
-        values, low, high = lists[bucket], begin[bucket], begin[bucket + 1]
-        live, lively = np.empty(high - low, dtype=np.int64), done[0] - done[0]
-        heads = np.zeros((len(order), values), dtype=np.int64)
-        chosen, best = np.empty(values, dtype=np.int32), np.empty(values, dtype=np.int32)
-        for group in range(low, high):
-            best_merged, best_cost = -1, 0
-            for attribute in range(len(order)):
-                merged, coin = _candidate(
-                    loom,
-                    group,
-                    order[attribute],
-                    starts,
-                    slot,
-                    values,
-                    heads[attribute],
-                    used,
-                    where,
-                    coins,
-                    coin,
-                    live,
-                    lively,
-                    chosen,
-                )
-                cost = perimeter(loom, group)
-                if best_merged < 0 or (merged, cost) < (best_merged, best_cost):
-                    best_merged, best_cost = merged, cost
-                    best[:] = chosen
-            _take(loom, group, best, where)
-            for entry in best:
-                used[entry] = True
-            lively = _settle(loom, group, values, best_merged, live, lively, done)
+    total = len(draft.row)
+    progress = EntryProgress(np.empty(total, np.int64), np.zeros(total, np.bool_), np.zeros(1, np.int64))
+    for place in range(draft.past_places, draft.past_places + total):
+        progress.place[draft.entry[place - draft.past_places]] = place
+    slot = progress.drawn[0]  # zero; a literal would compile everything once more
+    for at in range(len(lists)):
+        values, low, high = lists[at], begin[at], begin[at + 1]
+        bucket = BucketProgress(
+            slot,
+            values,
+            np.zeros((len(entries.order), values), np.int64),
+            np.empty(high - low, np.int64),
+            np.zeros(1, np.int64),
+            np.empty(values, np.int32),
+        )
+        best = np.empty(values, np.int32)
+        for group in range(low, high):  # lines 3 to 19
+            best_merges, best_cost = -1, 0
+            for attribute in range(len(entries.order)):
+                merges = _propose(draft, group, attribute, entries, bucket, progress)
+                cost = perimeter(draft, group)
+                if best_merges < 0 or (merges, cost) < (best_merges, best_cost):  # line 15 (departure D4)
+                    best_merges, best_cost = merges, cost
+                    best[:] = bucket.chosen
+            _place(draft, group, best, progress)
+            for entry in best:  # lines 17 and 18
+                progress.used[entry] = True
+            _finish(draft, group, best_merges, bucket)
         slot += values
-    return done
 
 
 @compiled
-def _candidate(
-    loom: Loom,
+def _propose(
+    draft: DraftGroups,
     group: int,
-    order: Int32,
-    starts: Int64,
-    slot: int,
-    values: int,
-    heads: Int64,
-    used: Bool,
-    where: Int64,
-    coins: UInt64,
-    coin: int,
-    live: Int64,
-    lively: int,
-    chosen: Int32,
-) -> tuple[int, int]:
-    """The group that one list offers, put in place; how many earlier groups it must be merged with, MERGED for a layer.
+    attribute: int,
+    entries: SortedEntries,
+    bucket: BucketProgress,
+    progress: EntryProgress,
+) -> int:
+    """Fill the group from the list of one attribute; with how many earlier groups it must merge, MERGED for a layer.
 
-    Paper: [RB09] Figure 5, lines 6 to 13: discard random rows until the group is safe or a value has run out.
+    Paper: [RB09] Figure 5, lines 6 to 13.
     """
-    turn = np.zeros(values, dtype=np.int64)  # how far each list was walked past what is discarded
-    for value in range(values):
-        begin, end = starts[slot + value], starts[slot + value + 1]
+    order, starts, used = entries.order[attribute], entries.starts[bucket.slot :], progress.used
+    heads, chosen = bucket.heads[attribute], bucket.chosen
+    turn = np.zeros(bucket.values, dtype=np.int64)  # the position in each list, beyond what is discarded
+    for value in range(bucket.values):
+        begin, end = starts[value], starts[value + 1]
         while heads[value] < end - begin and used[order[begin + heads[value]]]:
             heads[value] += 1
         turn[value] = heads[value]
         chosen[value] = order[begin + heads[value]]
     first = chosen.copy()
-    while True:
-        _take(loom, group, chosen, where)
-        if offender(loom, group)[0] == SAFE:
-            return 0, coin
-        value = int(coins[coin % len(coins)] % np.uint64(values))
-        coin += 1
-        begin, end = starts[slot + value], starts[slot + value + 1]
+    while True:  # lines 6 to 8: discard random rows until the group is safe or a value has run out
+        _place(draft, group, chosen, progress)
+        if is_safe(draft, group):
+            return 0
+        value = int(entries.random[progress.drawn[0] % len(entries.random)] % np.uint64(bucket.values))
+        progress.drawn[0] += 1
+        begin, end = starts[value], starts[value + 1]
         turn[value] += 1
         while turn[value] < end - begin and used[order[begin + turn[value]]]:
             turn[value] += 1
         if turn[value] == end - begin:
             break
         chosen[value] = order[begin + turn[value]]
-    chosen[:] = first
-    _take(loom, group, chosen, where)
-    return _merges_needed(loom, group, live, lively), coin
+    chosen[:] = first  # line 9
+    _place(draft, group, chosen, progress)
+    return _count_merges(draft, group, bucket)
 
 
 @compiled
-def _take(loom: Loom, group: int, chosen: Int32, where: Int64) -> None:
-    """Bring the chosen entries to the places of the group; what stood there takes theirs."""
+def _place(draft: DraftGroups, group: int, chosen: Int32, progress: EntryProgress) -> None:
+    """Move the chosen entries to the places of the group, in exchange for the entries there."""
     for value in range(len(chosen)):
-        here, there = loom.first[group] + value, where[chosen[value]]
+        here, there = draft.membership.first[group] + value, progress.place[chosen[value]]
         if here != there:
-            where[loom.held[here - loom.past[0]]] = there
-            where[chosen[value]] = here
-            exchange(loom, here, there)
+            progress.place[draft.entry[here - draft.past_places]] = there
+            progress.place[chosen[value]] = here
+            exchange(draft, here, there)
 
 
 @compiled
-def _merges_needed(loom: Loom, group: int, live: Int64, lively: int) -> int:
-    """With how many earlier groups, newest first, the group must be merged to be safe; MERGED if that does not help."""
+def _count_merges(draft: DraftGroups, group: int, bucket: BucketProgress) -> int:
+    """With how many earlier groups, latest first, the group must be merged to be safe; MERGED if that does not help."""
     wholes = np.empty(MERGED, dtype=np.int64)
     wholes[0] = group
+    made = bucket.made[0]
     merges, needed = 0, MERGED
-    while merges + 1 < MERGED and merges < lively:
-        whole = merge(loom, wholes[merges], live[lively - 1 - merges])
+    while merges + 1 < MERGED and merges < made:  # lines 10 to 12
+        whole = merge(draft, wholes[merges], bucket.groups[made - 1 - merges])
         if whole < 0:
             break
         merges += 1
         wholes[merges] = whole
-        if offender(loom, whole)[0] == SAFE:
+        if is_safe(draft, whole):
             needed = merges
             break
     for i in range(merges - 1, -1, -1):
-        part(loom, wholes[i], live[lively - 1 - i])
+        undo_merge(draft, wholes[i], bucket.groups[made - 1 - i])
     return needed
 
 
 @compiled
-def _settle(loom: Loom, group: int, values: int, merges: int, live: Int64, lively: int, done: Int64) -> int:
-    """Merge the group, or give it a layer, as was found; how many groups of the bucket there are then."""
+def _finish(draft: DraftGroups, group: int, merges: int, bucket: BucketProgress) -> None:
+    """Merge the group with that many earlier ones, or add a layer, and list it among the groups of the bucket."""
     whole = group
     if merges == MERGED:
-        loom.size[group] += values
-        done[1] += 1
+        draft.membership.size[group] += bucket.values  # line 13 (departure D2)
     else:
         for _ in range(merges):
-            whole = merge(loom, whole, live[lively - 1])
-            lively -= 1
-            done[0] += 1
-    live[lively] = whole
-    return lively + 1
+            bucket.made[0] -= 1
+            whole = merge(draft, whole, bucket.groups[bucket.made[0]])
+    bucket.groups[bucket.made[0]] = whole
+    bucket.made[0] += 1

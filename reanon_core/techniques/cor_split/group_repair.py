@@ -1,170 +1,157 @@
-"""Phase 4 by repair: where a group of the split is unsafe, its rows change places with those of its neighbours.
+"""Phase 4 by repair: where a group of the split is unsafe, it exchanges rows with its neighbours.
 
-Neighbours in the order of the split are neighbours in space, so that boxes hardly grow. What no exchange can mend is
-merged with a neighbour; what no merge can mend gets a layer of counterfeits, which always helps (specification, C6).
+Neighbours in the order of the split are neighbours in space, so boxes hardly grow. A group that no exchange makes safe
+is merged with a neighbour. A group that no merge makes safe gets a layer of counterfeits, which always helps
+(specification, C6).
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.model.arrays import Int32, Int64
-from reanon_core.techniques.cor_split.draft_groups import Loom, exchange, merge, part, perimeter
-from reanon_core.techniques.cor_split.hc_safety import SAFE, offender
+from reanon_core.model.arrays import Int64
+from reanon_core.techniques.cor_split.draft_groups import DraftGroups, exchange, merge, perimeter, undo_merge
+from reanon_core.techniques.cor_split.hc_safety import conflict, is_safe
 
 NEAR, FAR = 4, 32
-"""How many groups to either side are tried for an exchange, at first and then."""
+"""How many groups to either side are tried for an exchange: first the near ones, then all up to the far ones."""
+
+
+class Bucket(NamedTuple):
+    """The groups of one bucket that the split made."""
+
+    begin: int
+    end: int
+    values: int
+
+
+class Exchanges(NamedTuple):
+    """Scratch space for the rows that two groups may exchange, one for each value."""
+
+    value: Int64  # [values] in ascending order of cost
+    cost: Int64  # [values]
+    best: Int64  # [values] the values of the best exchange so far
 
 
 @compiled
-def repair(loom: Loom, begin: Int64, lists: Int64) -> Int64:
+def repair(draft: DraftGroups, begin: Int64, lists: Int64) -> None:
     """Make every new group safe. `begin` [b + 1] is the first group of each bucket, `lists` [b] its number of values.
 
-    Returns how many groups were unsafe, exchanged, merged, and given a layer.
-    Paper: [RB09] Figure 5 with departure D1.
+    Paper: none; departure D1, in place of Figure 5.
     """
-    done = np.zeros(4, dtype=np.int64)
     reach = np.array([NEAR, FAR])  # literals would compile everything once more
     longest = 1
-    for bucket in range(len(lists)):
-        longest = max(longest, lists[bucket])
-    which, delta = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
-    best = np.empty(longest, dtype=np.int64)
-    for bucket in range(len(lists)):
-        low, high = begin[bucket], begin[bucket + 1]
-        merged = loom.ends[1]
+    for at in range(len(lists)):
+        longest = max(longest, lists[at])
+    scratch = Exchanges(np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64))
+    for at in range(len(lists)):
+        bucket = Bucket(begin[at], begin[at + 1], lists[at])
+        first_merged = draft.groups[0]
         left = 0
-        for group in range(low, high):
-            if offender(loom, group)[0] == SAFE:
+        for group in range(bucket.begin, bucket.end):
+            if is_safe(draft, group):
                 continue
-            done[0] += 1
-            if _exchanged(loom, group, low, high, lists[bucket], reach[0], which, delta, best) or _exchanged(
-                loom, group, low, high, lists[bucket], reach[1], which, delta, best
+            if not _exchange_rows(draft, group, bucket, reach[0], scratch) and not _exchange_rows(
+                draft, group, bucket, reach[1], scratch
             ):
-                done[1] += 1
-            else:
                 left += 1
         if left == 0:
             continue
-        for group in range(low, high):
-            if not loom.alive[group] or offender(loom, group)[0] == SAFE:
+        for group in range(bucket.begin, bucket.end):
+            if not draft.alive[group] or is_safe(draft, group):
                 continue
-            if _merged(loom, group, low, high, merged):
-                done[2] += 1
-            else:
-                loom.size[group] += lists[bucket]
-                done[3] += 1
-    return done
+            if not _merge_with_neighbour(draft, group, bucket, first_merged):
+                draft.membership.size[group] += bucket.values
 
 
 @compiled
-def _exchanged(
-    loom: Loom, group: int, low: int, high: int, lists: int, reach: int, which: Int64, delta: Int64, best: Int64
-) -> bool:
-    """Exchange rows with the neighbour with which that costs the least, if it makes both safe."""
-    bad, surplus = offender(loom, group)
-    own = perimeter(loom, group)
+def _exchange_rows(draft: DraftGroups, group: int, bucket: Bucket, reach: int, scratch: Exchanges) -> bool:
+    """Exchange rows with the neighbour with which that costs least, if it makes both groups safe."""
+    first = draft.membership.first
+    unsafe_with, surplus = conflict(draft, group)
+    own = perimeter(draft, group)
     partner, cost, moved = -1, 0, 0
     for distance in range(1, reach + 1):
         for other in (group - distance, group + distance):
-            if other < low or other >= high or not loom.alive[other]:
+            if other < bucket.begin or other >= bucket.end or not draft.alive[other]:
                 continue
-            before = own + perimeter(loom, other)
-            listed = _ranked(loom, group, other, lists, bad, which, delta)
+            before = own + perimeter(draft, other)
+            listed = _rank_exchanges(draft, group, other, unsafe_with, bucket.values, scratch)
             taken = 0
-            for i in range(min(listed, lists - 1)):
-                exchange(loom, loom.first[group] + which[i], loom.first[other] + which[i])
+            for i in range(min(listed, bucket.values - 1)):
+                exchange(draft, first[group] + scratch.value[i], first[other] + scratch.value[i])
                 taken += 1
                 if taken < surplus:
                     continue
-                more = perimeter(loom, group) + perimeter(loom, other) - before
+                more = perimeter(draft, group) + perimeter(draft, other) - before
                 if partner >= 0 and more >= cost:
                     break
-                if offender(loom, group)[0] == SAFE and offender(loom, other)[0] == SAFE:
+                if is_safe(draft, group) and is_safe(draft, other):
                     partner, cost, moved = other, more, taken
-                    best[:taken] = which[:taken]
+                    scratch.best[:taken] = scratch.value[:taken]
                     break
             for i in range(taken):
-                exchange(loom, loom.first[group] + which[i], loom.first[other] + which[i])
+                exchange(draft, first[group] + scratch.value[i], first[other] + scratch.value[i])
         if partner >= 0 and distance >= NEAR:
             break
     for i in range(moved):
-        exchange(loom, loom.first[group] + best[i], loom.first[partner] + best[i])
+        exchange(draft, first[group] + scratch.best[i], first[partner] + scratch.best[i])
     return partner >= 0
 
 
 @compiled
-def _ranked(loom: Loom, group: int, other: int, lists: int, bad: int, which: Int64, delta: Int64) -> int:
-    """The values whose row in the group stood in the bad one, by what it costs to exchange that row alone."""
+def _rank_exchanges(
+    draft: DraftGroups, group: int, other: int, unsafe_with: int, values: int, scratch: Exchanges
+) -> int:
+    """Rank the values whose row in the group was in the conflicting one, by the cost of exchanging that row alone."""
+    first, value, cost = draft.membership.first, scratch.value, scratch.cost
     listed = 0
-    for value in range(lists):
-        mine, theirs = loom.first[group] + value, loom.first[other] + value
-        if not _stood(loom, mine, bad):
+    for candidate in range(values):
+        mine, theirs = first[group] + candidate, first[other] + candidate
+        if not _was_in(draft, mine, unsafe_with):
             continue
-        exchange(loom, mine, theirs)
-        cost = perimeter(loom, group) + perimeter(loom, other)
-        exchange(loom, mine, theirs)
+        exchange(draft, mine, theirs)
+        alone = perimeter(draft, group) + perimeter(draft, other)
+        exchange(draft, mine, theirs)
         at = listed
-        while at > 0 and delta[at - 1] > cost:
-            delta[at], which[at] = delta[at - 1], which[at - 1]
+        while at > 0 and cost[at - 1] > alone:
+            cost[at], value[at] = cost[at - 1], value[at - 1]
             at -= 1
-        delta[at], which[at] = cost, value
+        cost[at], value[at] = alone, candidate
         listed += 1
     return listed
 
 
 @compiled
-def _stood(loom: Loom, place: int, group: int) -> bool:
-    """Whether the person at this place stood in that group before."""
-    entry = loom.previous[place]
+def _was_in(draft: DraftGroups, place: int, group: int) -> bool:
+    """Whether the person at this place was in that group before."""
+    entry = draft.membership.previous[place]
     while entry >= 0:
-        if loom.group[entry] == group:
+        if draft.membership.group[entry] == group:
             return True
-        entry = loom.previous[entry]
+        entry = draft.membership.previous[entry]
     return False
 
 
 @compiled
-def _merged(loom: Loom, group: int, low: int, high: int, first_merged: int) -> bool:
-    """Merge with the neighbour, or with the merged group of this bucket, with which the box grows least."""
+def _merge_with_neighbour(draft: DraftGroups, group: int, bucket: Bucket, first_merged: int) -> bool:
+    """Merge with the neighbour, or the merged group of this bucket, with which the box grows least."""
+    size = draft.membership.size
     partner, cost = -1, 0
-    near, far = max(low, group - FAR), min(high, group + FAR + 1)
-    merged_end = loom.ends[1]
+    near, far = max(bucket.begin, group - FAR), min(bucket.end, group + FAR + 1)
+    merged_end = draft.groups[0]
     for at in range((far - near) + (merged_end - first_merged)):
         other = near + at if at < far - near else first_merged + at - (far - near)
-        if other == group or not loom.alive[other]:
+        if other == group or not draft.alive[other]:
             continue
-        whole = merge(loom, group, other)
+        whole = merge(draft, group, other)
         if whole < 0:
             continue
-        grown = perimeter(loom, whole) * (loom.size[whole]) - perimeter(loom, other) * loom.size[other]
-        if (partner < 0 or grown < cost) and offender(loom, whole)[0] == SAFE:
-            partner, cost = other, grown
-        part(loom, group, other)
+        growth = perimeter(draft, whole) * size[whole] - perimeter(draft, other) * size[other]
+        if (partner < 0 or growth < cost) and is_safe(draft, whole):
+            partner, cost = other, growth
+        undo_merge(draft, group, other)
     if partner < 0:
         return False
-    return merge(loom, group, partner) >= 0
-
-
-@compiled
-def woven(loom: Loom, entry_group: Int32) -> tuple[int, int]:
-    """Close the gaps that merged groups left; the places and groups in use. `entry_group` [e] is brought up to date."""
-    past, past_groups = loom.past[0], loom.past[1]
-    places, groups = loom.ends[0] - past, loom.ends[1] - past_groups
-    held, person = loom.held[:places].copy(), loom.person[past : past + places].copy()
-    first, size = loom.first[past_groups : past_groups + groups + 1].copy(), loom.size[past_groups:].copy()
-    previous = loom.previous[past : past + places].copy()
-    number, place = past_groups, past
-    for group in range(groups):
-        if not loom.alive[past_groups + group]:
-            continue
-        for source in range(first[group] - past, first[group + 1] - past):
-            entry_group[held[source]] = number - past_groups
-            loom.held[place - past] = held[source]
-            loom.person[place], loom.previous[place], loom.group[place] = person[source], previous[source], number
-            if person[source] >= 0:
-                loom.latest[person[source]] = place
-            place += 1
-        loom.first[number + 1] = place
-        loom.size[number] = size[group]
-        number += 1
-    return place, number
+    return merge(draft, group, partner) >= 0

@@ -1,15 +1,15 @@
-"""How large correlated sets must be: the paper's probabilities, and the least n that keeps a breach unlikely.
+"""n-Choose: the paper's probabilities of a breach, and the least n that keeps a breach unlikely.
 
-The formulas take releases for independent draws and signatures for sets of m values. They are a planning estimate, not
-a guarantee (specification, C12).
+The formulas assume that releases are independent draws and that every signature has m values. They are a planning
+estimate, not a guarantee (specification, C12).
 """
 
 from reanon_core.model.errors import InvalidParameter, Problem
 
 NONE_FITS = -1
 """What n-Choose returns if no n keeps the breach below the threshold."""
-FARTHEST = 10_000
-"""How far advice looks for another m."""
+LARGEST_M = 10_000
+"""The advice considers no larger m."""
 
 
 def compromised_exclusion(p: float, lifespan: int) -> float:
@@ -51,9 +51,9 @@ def choose_n(p: float, lifespan: int, m: int, threshold: float) -> int:
 def usable_n(p: float, lifespan: int, m: int, threshold: float) -> int:
     """The n to publish with: the chosen one, if it is at most m - 1.
 
-    With n = m no row could ever be published again beside a counterfeit (departure D5).
+    With n = m, a group of m rows that contains anyone published before is never safe (departure D5).
 
-    Raises: InvalidParameter that says which lifespan, m or threshold would do.
+    Raises: InvalidParameter, which names a lifespan, an m and a threshold that would help.
     """
     n = choose_n(p, lifespan, m, threshold)
     if 1 <= n < m:
@@ -74,14 +74,14 @@ def _fits(p: float, lifespan: int, m: int, threshold: float) -> bool:
 
 
 def _advice(p: float, lifespan: int, m: int, threshold: float) -> str:
-    """What would do instead: a shorter lifespan, a larger m, or a higher threshold, each by itself."""
+    """What would help: a shorter lifespan, a larger m, or a higher threshold, each by itself."""
     ways = []
     shorter = next((length for length in range(lifespan - 1, 0, -1) if _fits(p, length, m, threshold)), None)
     if shorter is not None:
         ways.append(f"max_lifespan: {shorter}")
-    larger = next((more for more in range(m + 1, FARTHEST) if _fits(p, lifespan, more, threshold)), None)
+    larger = next((more for more in range(m + 1, LARGEST_M) if _fits(p, lifespan, more, threshold)), None)
     if larger is not None:
         ways.append(f"m: {larger}")
     least = breach_probability(p, lifespan, m, m - 1)
     ways.append(f"a threshold above {least:.6f}")
-    return f"each of these alone would do: {', '.join(ways)}"
+    return f"each of these alone would help: {', '.join(ways)}"

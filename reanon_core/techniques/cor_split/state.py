@@ -7,40 +7,39 @@ from typing import ClassVar, cast
 import numpy as np
 
 from reanon_core.bucketing.state import BucketState
-from reanon_core.inference.view.membership import Web
+from reanon_core.inference.view.membership import Membership
 from reanon_core.model.arrays import Int32
 from reanon_core.model.packing import Packable
 
 
 @dataclass(frozen=True, eq=False)
 class CorSplitState(BucketState):
-    """The signature of everyone ever published, and who stood with whom in all releases.
+    """The signature of every person ever published, and the membership of all releases.
 
-    A person whose value changed (an episode) counts as somebody else from then on, as the paper's footnote 1 has it.
+    A person whose value changed (an episode) is a new person from then on, as in the paper's footnote 1.
     """
 
     version: ClassVar[int] = 1
 
-    number: Int32  # [p] the number of each row of the roster in the web: numbers never change, rows do
+    number: Int32  # [p] the person's number in the membership, for each row of the roster: rows move, numbers stay
     times: Int32  # [p] by number: how often that person was published
-    web: Web
+    membership: Membership
 
     @classmethod
     def initial(cls) -> "CorSplitState":
-        """Nothing was published yet."""
+        """The state before the first release."""
         none = BucketState.initial()
         numbers = np.empty(0, np.int32)
-        return cls(none.time, none.signatures, none.roster, none.extent, none.qi, numbers, numbers, Web.empty())
+        return cls(none.time, none.signatures, none.roster, none.extent, none.qi, numbers, numbers, Membership.empty())
 
     def packed(self) -> Mapping[str, Packable]:
         """The state as named arrays and scalars."""
-        return {**super().packed(), "number": self.number, "times": self.times, **self.web.packed()}
+        return {**super().packed(), "number": self.number, "times": self.times, **self.membership.packed()}
 
     @classmethod
     def restored(cls, packed: Mapping[str, Packable]) -> "CorSplitState":
         """The state that was packed."""
         known = BucketState.restored(packed)
         number, times = cast("Int32", packed["number"]), cast("Int32", packed["times"])
-        return cls(
-            known.time, known.signatures, known.roster, known.extent, known.qi, number, times, Web.restored(packed)
-        )
+        membership = Membership.restored(packed)
+        return cls(known.time, known.signatures, known.roster, known.extent, known.qi, number, times, membership)

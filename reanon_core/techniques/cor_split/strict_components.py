@@ -1,58 +1,41 @@
-"""Strict mode on small components: nothing that all their groups say together may tie fewer than n people.
+"""Strict mode in small components: their groups together never correlate fewer than n people.
 
-The groups of a small component are taken one after the other; one that would complete a small correlation gets a layer
-of counterfeits, with which it can take part in none. Departure D3.
+The new groups of a component are added one after the other. One that completes a small correlation gets a layer of
+counterfeits, with which it can take part in no correlation (departure D3).
 """
 
 import numpy as np
 
 from reanon_core.inference.linear.components import Incidence, most_groups, small_components
 from reanon_core.model.arrays import Int64
-from reanon_core.techniques.cor_split.draft_groups import Loom
+from reanon_core.techniques.cor_split.draft_groups import DraftGroups
 
 
-def settle_components(loom: Loom, lists: Int64) -> int:
-    """Give a layer to every new group that completes a correlation; how many. `lists` is the number of values by group.
+def secure_components(draft: DraftGroups, values: Int64) -> None:
+    """Add a layer to every new group that completes a correlation. `values` is the number of values of each new group.
 
     Requires: the past is safe, and every new group by itself.
     """
-    begin, end = int(loom.past[1]), int(loom.ends[1])
-    found = small_components(
-        loom.person,
-        loom.group,
-        loom.previous,
-        loom.latest,
-        loom.first[: end + 1],
-        begin,
-        end,
-        loom.alive,
-        most_groups(begin),
-    )
-    layers = 0
+    begin, end = draft.past_groups, int(draft.groups[0])
+    found = small_components(draft.membership, begin, end, draft.alive, most_groups(begin))
     for component in np.split(found, np.flatnonzero(found < 0) + 1):
         groups = sorted(int(group) for group in component if group >= 0)
         if len(groups) > 1:
-            layers += _settle(loom, groups, lists)
-    return layers
+            _secure(draft, groups, values)
 
 
-def _settle(loom: Loom, groups: list[int], lists: Int64) -> int:
-    begin, bound = int(loom.past[1]), int(loom.rules[1])
-    people = [loom.person[loom.first[group] : loom.first[group + 1]] for group in groups]
-    members = [part[part >= 0].tolist() for part in people]
-    fakes = [int(loom.size[group]) - len(listed) for group, listed in zip(groups, members, strict=True)]
-    incidence = Incidence(members, fakes)
-    if not incidence.decided(list(range(len(groups))), bound):
-        return 0
+def _secure(draft: DraftGroups, groups: list[int], values: Int64) -> None:
+    begin, bound = draft.past_groups, draft.safety.n - 1
+    incidence = Incidence.of(draft.membership, groups)
+    if not incidence.is_searchable(list(range(len(groups))), bound):
+        return
     old = [row for row, group in enumerate(groups) if group < begin]
     new = [row for row, group in enumerate(groups) if group >= begin]
     if not incidence.correlations([*old, *new], bound):
-        return 0
-    kept, layers = old, 0
+        return
+    kept = old
     for row in new:
         if not incidence.correlations([*kept, row], bound):
             kept = [*kept, row]
         else:
-            loom.size[groups[row]] += int(lists[groups[row] - begin])
-            layers += 1
-    return layers
+            draft.membership.size[groups[row]] += int(values[groups[row] - begin])

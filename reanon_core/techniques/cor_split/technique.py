@@ -1,4 +1,4 @@
-"""The Cor-Split technique: the buckets of m-invariance, split so that correlated sets of people are never small."""
+"""The Cor-Split technique: the buckets of m-invariance, partitioned so that no correlated set of people is small."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,7 +8,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from reanon_core.bucketing.assignment import Assignment
-from reanon_core.bucketing.bucketed_plan import BucketedPlan, grouped, reasons
+from reanon_core.bucketing.bucketed_plan import BucketedPlan, row_groups, withheld_reasons
+from reanon_core.bucketing.count_plan import assign_new_rows, balance_buckets
 from reanon_core.bucketing.division import Division
 from reanon_core.bucketing.options import (
     CHOICES,
@@ -16,86 +17,87 @@ from reanon_core.bucketing.options import (
     QiChange,
     SensitiveChange,
     choice_problems,
+    is_whole,
     least_m_problems,
     refuse_other_columns,
-    whole,
 )
-from reanon_core.bucketing.phases import BucketRules, arrange
-from reanon_core.inference.view.membership import Web
+from reanon_core.bucketing.phases import divide_rows, move_rows
+from reanon_core.inference.view.membership import Membership
 from reanon_core.model.arrays import Bool, Int32
 from reanon_core.model.errors import InvalidParameter, Problem, Unpublishable, counted, require
 from reanon_core.model.packing import Packable
 from reanon_core.model.plan import WITHHELD
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.recoding.lengths import grown_extent, length_scales
-from reanon_core.techniques.cor_split.bucket_partition import Partition, Rules, partitioned
+from reanon_core.recoding.lengths import grown_extent
+from reanon_core.techniques.cor_split.bucket_partition import Buckets, Partition, partition_buckets
+from reanon_core.techniques.cor_split.draft_groups import Safety
 from reanon_core.techniques.cor_split.n_choose import usable_n
 from reanon_core.techniques.cor_split.state import CorSplitState
 
 OnLifespan = Literal["refuse", "withhold"]
 LEAST_COMBINED, MOST_COMBINED = 4, 6
-LIVED = "published as often as max_lifespan allows"
+LIFESPAN_REACHED = "published as often as max_lifespan allows"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CorSplitPlan(BucketedPlan):
-    """A plan that also knows who stands with whom, for the state that follows."""
+    """A plan that also has the membership of all releases, for the next state."""
 
-    number: Int32  # [n] the number of each row's person in the web; -1 for withheld rows
-    web: Web
+    number: Int32  # [n] the number of each row's person in the membership; -1 for withheld rows
+    membership: Membership
 
 
 @dataclass(frozen=True, kw_only=True)
 class CorSplit:
-    """Weak m-invariance, and sets of people that releases tie together have at least n members.
+    """Weak m-invariance, and sets of people whom releases correlate have at least n members.
 
-    Paper: [RB09] Definition 8; Figure 4.
+    Paper: [RB09] Definition 8; [RB09] Figure 4.
     """
 
     name: ClassVar[str] = "cor-split"
     changeable: ClassVar[frozenset[str]] = frozenset({"assignment", "not_eligible", "on_lifespan", "partition"})
     """The parameters that may change between releases: they break nothing that was promised."""
     caution: ClassVar[str] = (
-        "n bounds the sets of people that releases tie together, not what known people exclude step by step: after "
-        "some releases an adversary who knows groups and a few values may expose most people "
-        "(docs/techniques/cor-split.md); see how far that goes with reanon audit --compromised 0.04"
+        "n bounds the sets of people whom releases correlate, not what compromised people exclude step by step: after "
+        "some releases an adversary who knows groups and a few values may expose most people (docs/techniques/cor-split.md); "
+        "run reanon audit --compromised 0.04 to see how far that goes"
     )
 
     m: int
-    """The least number of values that everybody is hidden among."""
+    """The least number of values among which each person is hidden."""
     n: int | None = None
-    """The least number of people on either side of a correlation; below m. Or leave it out and give p and threshold."""
+    """The least number of people on either side of a correlation, below m; leave it out to derive it from p."""
     p: float | None = None
-    """How likely it is that an adversary knows a given person's value; n is chosen from it."""
+    """The probability that an adversary knows a given person's value; n is derived from it."""
     max_lifespan: int | None = None
-    """How many releases may show one person. Needed with p; without it there is no bound."""
+    """The most releases that may show one person; required with p, otherwise unbounded by default."""
     threshold: float | None = None
-    """The probability of a breach must stay below this; n is chosen so."""
+    """The probability of a breach must stay below this; n is derived from it."""
     on_lifespan: OnLifespan = "refuse"
-    """What to do with people who were published max_lifespan times: refuse the snapshot, or hold them back for ever."""
+    """What to do with people who were published max_lifespan times: refuse the snapshot, or withhold them for ever."""
     strict: bool = True
-    """Whether combinations of groups may not leak either; the paper looks at two groups at a time."""
+    """Whether combinations of groups are protected too; the paper compares two groups at a time."""
     combine: int = 4
-    """Strict: the greatest number of groups that are combined, 4 to 6. Small components are decided wholly."""
+    """Strict: the most groups that are combined, 4 to 6. Small components are decided exactly."""
     partition: Partition = "repair"
-    """How buckets become groups: split as m-invariance does and repair what is unsafe, or as in the paper."""
+    """How buckets become groups: split as in m-invariance with unsafe groups repaired (repair), or as in the paper."""
     assignment: Assignment = "deep"
-    """How new rows find buckets: as in the paper; buckets that exist first (stable); or the deepest of them (deep)."""
+    """How new rows are assigned: as in the paper, to existing buckets first (stable), or to deep ones first (deep)."""
     not_eligible: NotEligibleRule = "refuse"
-    """What to do if a value is too frequent among the new rows: refuse, hold the surplus back, or add counterfeits."""
+    """What to do if a value is too frequent among the new rows: refuse, defer the surplus, or pad with counterfeits."""
     on_sensitive_change: SensitiveChange = "refuse"
-    """What to do if somebody's sensitive value changed: refuse, or begin an episode (same or disjoint signature)."""
+    """What to do if a person's sensitive value changed: refuse, or begin an episode (same or disjoint signature)."""
     on_qi_change: QiChange = "allow"
-    """Whether somebody's quasi-identifiers may change: people age and move."""
+    """Whether a person's quasi-identifiers may change: people age and move."""
 
     def __post_init__(self) -> None:
-        """Hold the ranges of the parameters, and choose n once for all releases."""
+        """Validate the parameters, and choose n once for all releases."""
         choices = {**CHOICES, "on_lifespan": OnLifespan, "partition": Partition}
         problems = [*least_m_problems(self.m), *self._degree_problems(), *choice_problems(self, choices)]
         if not isinstance(self.strict, bool):
             problems.append(Problem("strict", "be true or false", str(self.strict)))
-        if not whole(self.combine) or not LEAST_COMBINED <= self.combine <= MOST_COMBINED:
+        if not is_whole(self.combine) or not LEAST_COMBINED <= self.combine <= MOST_COMBINED:
             rule = f"be a whole number from {LEAST_COMBINED} to {MOST_COMBINED}"
             problems.append(Problem("combine", rule, str(self.combine)))
         require(problems, InvalidParameter)
@@ -104,9 +106,9 @@ class CorSplit:
 
     @cached_property
     def degree(self) -> int:
-        """The n of (m, n)-historical safety: given, or chosen.
+        """The n of (m, n)-historical safety: given, or chosen by n-Choose.
 
-        Paper: [RB09] Definition 8; Figure 3.
+        Paper: [RB09] Definition 8; [RB09] Figure 3.
         """
         if self.n is not None:
             return self.n
@@ -115,14 +117,14 @@ class CorSplit:
         return usable_n(self.p, self.max_lifespan, self.m, self.threshold)
 
     def accepts(self, schema: Schema) -> None:
-        """Refuse non-identifiers, which would tie a person's rows together across releases.
+        """Refuse non-identifiers, which would link a person's rows across releases.
 
         Raises: InvalidSchema.
         """
         refuse_other_columns(schema, self.name)
 
     def initial_state(self) -> CorSplitState:
-        """Nobody was published yet."""
+        """The state before the first release."""
         return CorSplitState.initial()
 
     def restored(self, packed: Mapping[str, Packable]) -> CorSplitState:
@@ -130,103 +132,99 @@ class CorSplit:
         return CorSplitState.restored(packed)
 
     def plan(self, snapshot: Snapshot, state: CorSplitState, rng: np.random.Generator) -> CorSplitPlan:
-        """Arrange the rows in balanced buckets as m-invariance does; partition the buckets into hc-safe groups.
+        """Plan a release: three phases of m-invariance, then Cor-Partition, so that every group is hc-safe.
 
         Paper: [RB09] Figure 4.
 
         Raises: Unpublishable (NotEligible among others); nothing is changed.
         """
-        kept = self._living(snapshot, state)
+        kept = self._within_lifespan(snapshot, state)
         here = snapshot if kept.all() else snapshot.rows(np.flatnonzero(kept), selected=None)
-        rules = BucketRules(
-            m=self.m,
-            assignment=self.assignment,
-            not_eligible=self.not_eligible,
-            on_sensitive_change=self.on_sensitive_change,
-            on_qi_change=self.on_qi_change,
+        divided = divide_rows(here, state, self, rng)  # phase 1: division
+        balanced = balance_buckets(divided.counts, self.m)  # phase 2: balancing
+        assigned = assign_new_rows(divided.counts, balanced, self.m, self.assignment)  # phase 3: assignment
+        layout = move_rows(here, divided, assigned, rng)
+        buckets = Buckets(
+            layout=layout,
+            signatures=assigned.signatures,
+            number=_numbers(here, layout.row, divided.division, state),
+            extent=grown_extent(here, state.extent),
         )
-        arranged = arrange(here, state, rules, rng)
-        extent = grown_extent(here, state.extent)
-        number = _numbers(here, arranged.layout.row, arranged.division, state)
-        done = partitioned(
-            here,
-            arranged,
-            state,
-            number,
-            extent[0],
-            length_scales(extent[1] - extent[0], arranged.layout.deepest),
-            Rules(
-                n=self.degree, combine=self.combine if self.strict and self.degree > 1 else 0, partition=self.partition
-            ),
-            rng,
-        )
-        found = grouped(here.size, done.layout, done.entry_group, arranged.signatures)
-        withheld = reasons(arranged.withheld)
-        lived = snapshot.size - here.size
+        safe = partition_buckets(here, buckets, state, self._safety, self.partition, rng)  # phase 4: Cor-Partition
+        found = row_groups(here.size, safe.layout, safe.entry_group, assigned.signatures)
+        withheld = withheld_reasons(int(divided.withheld.sum()))
+        expired = snapshot.size - here.size
         return CorSplitPlan(
-            group=_spread(found.group, kept, WITHHELD),
+            group=_for_all_rows(found.group, kept, WITHHELD),
             groups=found.groups,
             counterfeits=found.counterfeits,
-            withheld={**withheld, LIVED: lived} if lived else withheld,
-            division=Division(_spread(arranged.division.entry, kept, -1), arranged.division.changed),
-            signatures=arranged.signatures,
-            signature=_spread(found.signature, kept, -1),
-            extent=extent,
-            number=_spread(number, kept, -1),
-            web=done.web,
+            withheld={**withheld, LIFESPAN_REACHED: expired} if expired else withheld,
+            division=Division(_for_all_rows(divided.division.entry, kept, -1), divided.division.changed),
+            signatures=assigned.signatures,
+            signature=_for_all_rows(found.signature, kept, -1),
+            extent=buckets.extent,
+            number=_for_all_rows(buckets.number, kept, -1),
+            membership=safe.membership,
         )
 
     def advance(self, state: CorSplitState, snapshot: Snapshot, plan: CorSplitPlan) -> CorSplitState:
-        """Remember the signature of everybody who is published, and who stands with whom."""
+        """The state with the signatures of the people who are published, and the membership of this release."""
         roster, qi = state.recorded(snapshot, plan, keep_qi=self.on_qi_change == "refuse")
         published = plan.group >= 0
         new = published & (plan.division.entry < 0)
         at = state.roster.persons.searchsorted(snapshot.persons[new], side="right")
         number = np.insert(state.number, at, plan.number[new])
-        times = np.zeros(plan.web.people, np.int32)
+        times = np.zeros(plan.membership.people, np.int32)
         times[: len(state.times)] = state.times
         times[plan.number[published]] += 1
-        return CorSplitState(state.time + 1, plan.signatures, roster, plan.extent, qi, number, times, plan.web)
+        return CorSplitState(state.time + 1, plan.signatures, roster, plan.extent, qi, number, times, plan.membership)
 
     def _degree_problems(self) -> Iterator[Problem]:
-        """What is wrong with n, or with what n is chosen from."""
-        if self.max_lifespan is not None and (not whole(self.max_lifespan) or self.max_lifespan < 1):
+        """What is wrong with n, or with the parameters that n is chosen from."""
+        if self.max_lifespan is not None and (not is_whole(self.max_lifespan) or self.max_lifespan < 1):
             yield Problem("max_lifespan", "be a whole number of at least 1", str(self.max_lifespan))
             return
         if self.n is not None:
             if self.p is not None or self.threshold is not None:
                 yield Problem("n", "be given alone, or left out for p and threshold to choose it", str(self.n))
-            if not whole(self.n) or not 1 <= self.n < max(2, self.m if whole(self.m) else 2):
+            if not is_whole(self.n) or not 1 <= self.n < max(2, self.m if is_whole(self.m) else 2):
                 yield Problem("n", f"be a whole number from 1 to m - 1 = {self.m - 1}", str(self.n), "a larger m")
             return
         missing = [key for key in ("p", "max_lifespan", "threshold") if getattr(self, key) is None]
         if missing:
-            yield Problem("n", f"be given, or all of p, max_lifespan and threshold; {', '.join(missing)} is not")
+            yield Problem("n", f"be given, or all of p, max_lifespan and threshold; missing: {', '.join(missing)}")
             return
         shares = [
             Problem(key, f"be a number above 0 and {rule}", str(getattr(self, key)))
             for key, rule, most in (("p", "below 1", 1 - 1e-12), ("threshold", "at most 1", 1.0))
-            if not _number(getattr(self, key)) or not 0 < getattr(self, key) <= most
+            if not _is_number(getattr(self, key)) or not 0 < getattr(self, key) <= most
         ]
         yield from shares
-        if not shares and whole(self.m) and self.m >= 2:
+        if not shares and is_whole(self.m) and self.m >= 2:
             try:
                 _ = self.degree
             except InvalidParameter as error:
                 yield from error.problems
 
-    def _living(self, snapshot: Snapshot, state: CorSplitState) -> Bool:
+    @property
+    def _safety(self) -> Safety:
+        """What makes a group safe: n, and how many groups are combined in strict mode."""
+        return Safety(self.degree, self.combine if self.strict and self.degree > 1 else 0)
+
+    def _within_lifespan(self, snapshot: Snapshot, state: CorSplitState) -> Bool:
         """Who may be published once more.
 
-        Paper: [RB09] Section 3: L, the greatest lifespan. Raises: Unpublishable.
+        Paper: [RB09] Section 3: L, the greatest lifespan.
+
+        Raises: Unpublishable.
         """
         kept = np.ones(snapshot.size, np.bool_)
         if self.max_lifespan is None or not state.time:
             return kept
-        spent = np.zeros(len(state.roster.persons) + 1, np.int64)
-        np.cumsum(state.times[state.number], out=spent[1:])
+        times = np.zeros(len(state.roster.persons) + 1, np.int64)
+        np.cumsum(state.times[state.number], out=times[1:])
         first, last = (state.roster.persons.searchsorted(snapshot.persons, side=s) for s in ("left", "right"))
-        kept = spent[last] - spent[first] < self.max_lifespan
+        kept = times[last] - times[first] < self.max_lifespan
         over = int(np.count_nonzero(~kept))
         if over and self.on_lifespan == "refuse":
             raise Unpublishable(
@@ -236,21 +234,21 @@ class CorSplit:
         return kept
 
 
-def _number(value: object) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _spread(values: Int32, kept: Bool, fill: int) -> Int32:
-    """Numbers of the kept rows, for all rows."""
+def _for_all_rows(values: Int32, kept: Bool, fill: int) -> Int32:
+    """The values of the kept rows, and `fill` for the other rows."""
     if len(values) == len(kept):
         return values
-    spread = np.full(len(kept), fill, np.int32)
-    spread[kept] = values
-    return spread
+    filled = np.full(len(kept), fill, np.int32)
+    filled[kept] = values
+    return filled
 
 
 def _numbers(snapshot: Snapshot, laid_out: Int32, division: Division, state: CorSplitState) -> Int32:
-    """The number of each row's person in the web; whoever is published for the first time gets the next."""
+    """The number of each row's person in the membership; a person who is published for the first time gets the next."""
     published = np.zeros(snapshot.size, np.bool_)
     published[laid_out[laid_out >= 0]] = True
     number = np.full(snapshot.size, -1, np.int32)

@@ -1,4 +1,4 @@
-"""What m-invariance remembers between releases."""
+"""The state that m-invariance keeps between releases."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from reanon_core.bucketing.state import BucketState
 
 @dataclass(frozen=True, eq=False)
 class MInvarianceState(BucketState):
-    """The signature of everyone ever published, so that whoever returns finds theirs again.
+    """The signature of every person ever published, so that a person who returns keeps their signature.
 
     Paper: [XT07] Lemma 4 keeps the last release only; departure D1 says why that is not enough.
     """

@@ -8,7 +8,8 @@ import numpy as np
 
 from reanon_core.bucketing.assignment import Assignment
 from reanon_core.bucketing.bucket_split import split_buckets
-from reanon_core.bucketing.bucketed_plan import BucketedPlan, grouped, reasons
+from reanon_core.bucketing.bucketed_plan import BucketedPlan, row_groups, withheld_reasons
+from reanon_core.bucketing.count_plan import assign_new_rows, balance_buckets
 from reanon_core.bucketing.options import (
     CHOICES,
     NotEligibleRule,
@@ -18,7 +19,7 @@ from reanon_core.bucketing.options import (
     least_m_problems,
     refuse_other_columns,
 )
-from reanon_core.bucketing.phases import BucketRules, arrange
+from reanon_core.bucketing.phases import divide_rows, move_rows
 from reanon_core.model.errors import InvalidParameter, require
 from reanon_core.model.packing import Packable
 from reanon_core.model.schema import Schema
@@ -29,9 +30,9 @@ from reanon_core.techniques.m_invariance.state import MInvarianceState
 
 @dataclass(frozen=True, kw_only=True)
 class MInvariance:
-    """Every person is always published in a group with the same m or more different sensitive values.
+    """Every person is always published in a group with the same m or more distinct sensitive values.
 
-    Paper: [XT07] Definition 17; Section 4.
+    Paper: [XT07] Definition 17; [XT07] Section 4.
     """
 
     name: ClassVar[str] = "m-invariance"
@@ -40,29 +41,29 @@ class MInvariance:
     caution: ClassVar[str] = ""
 
     m: int
-    """The least number of values that everybody is hidden among."""
+    """The least number of values among which each person is hidden."""
     assignment: Assignment = "deep"
-    """How new rows find buckets: as in the paper; buckets that exist first (stable); or the deepest of them (deep)."""
+    """How new rows are assigned: as in the paper, to existing buckets first (stable), or to deep ones first (deep)."""
     not_eligible: NotEligibleRule = "refuse"
-    """What to do if a value is too frequent among the new rows: refuse, hold the surplus back, or add counterfeits."""
+    """What to do if a value is too frequent among the new rows: refuse, defer the surplus, or pad with counterfeits."""
     on_sensitive_change: SensitiveChange = "refuse"
-    """What to do if somebody's sensitive value changed: refuse, or begin an episode (same or disjoint signature)."""
+    """What to do if a person's sensitive value changed: refuse, or begin an episode (same or disjoint signature)."""
     on_qi_change: QiChange = "allow"
-    """Whether somebody's quasi-identifiers may change: people age and move."""
+    """Whether a person's quasi-identifiers may change: people age and move."""
 
     def __post_init__(self) -> None:
-        """Hold the ranges of the parameters."""
+        """Validate the parameters."""
         require([*least_m_problems(self.m), *choice_problems(self, CHOICES)], InvalidParameter)
 
     def accepts(self, schema: Schema) -> None:
-        """Refuse non-identifiers, which would tie a person's rows together across releases.
+        """Refuse non-identifiers, which would link a person's rows across releases.
 
         Raises: InvalidSchema.
         """
         refuse_other_columns(schema, self.name)
 
     def initial_state(self) -> MInvarianceState:
-        """Nobody was published yet."""
+        """The state before the first release."""
         return MInvarianceState.initial()
 
     def restored(self, packed: Mapping[str, Packable]) -> MInvarianceState:
@@ -70,36 +71,32 @@ class MInvariance:
         return MInvarianceState.restored(packed)
 
     def plan(self, snapshot: Snapshot, state: MInvarianceState, rng: np.random.Generator) -> BucketedPlan:
-        """Arrange the rows in balanced buckets, and split the buckets.
+        """Plan a release in the four phases of the paper; phases 2 and 3 work on counts, and then the rows move.
 
         Paper: [XT07] Section 4.1.
 
         Raises: Unpublishable (NotEligible among others); nothing is changed.
         """
-        rules = BucketRules(
-            m=self.m,
-            assignment=self.assignment,
-            not_eligible=self.not_eligible,
-            on_sensitive_change=self.on_sensitive_change,
-            on_qi_change=self.on_qi_change,
-        )
-        arranged = arrange(snapshot, state, rules, rng)
+        divided = divide_rows(snapshot, state, self, rng)  # phase 1: division
+        balanced = balance_buckets(divided.counts, self.m)  # phase 2: balancing
+        assigned = assign_new_rows(divided.counts, balanced, self.m, self.assignment)  # phase 3: assignment
+        layout = move_rows(snapshot, divided, assigned, rng)
         extent = grown_extent(snapshot, state.extent)
-        scales = length_scales(extent[1] - extent[0], arranged.layout.deepest)
-        entry_group = split_buckets(snapshot.qi, arranged.layout, arranged.signatures, extent[0], scales)
-        found = grouped(snapshot.size, arranged.layout, entry_group, arranged.signatures)
+        scales = length_scales(extent[1] - extent[0], layout.deepest)
+        split = split_buckets(snapshot.qi, layout, assigned.signatures, extent[0], scales)  # phase 4: split
+        found = row_groups(snapshot.size, layout, split, assigned.signatures)
         return BucketedPlan(
             group=found.group,
             groups=found.groups,
             counterfeits=found.counterfeits,
-            withheld=reasons(arranged.withheld),
-            division=arranged.division,
-            signatures=arranged.signatures,
+            withheld=withheld_reasons(int(divided.withheld.sum())),
+            division=divided.division,
+            signatures=assigned.signatures,
             signature=found.signature,
             extent=extent,
         )
 
     def advance(self, state: MInvarianceState, snapshot: Snapshot, plan: BucketedPlan) -> MInvarianceState:
-        """Remember the signature of everybody who is published."""
+        """The state with the signatures of the people who are published."""
         roster, qi = state.recorded(snapshot, plan, keep_qi=self.on_qi_change == "refuse")
         return MInvarianceState(state.time + 1, plan.signatures, roster, plan.extent, qi)

@@ -31,7 +31,7 @@ def as_sets(ledger: Ledger) -> dict[int, set[int]]:
 
 
 def couple(values: tuple[int, int], *, others: int, schema_values: int = 4) -> Entry:
-    """Person 0 with somebody else in one group."""
+    """Person 0 with another person in one group."""
     members = [Member(0, (1, 1), values[0], 0), Member(others, (2, 2), values[1], 0)]
     return entry_of(plain_schema(values=schema_values), members)
 
@@ -50,7 +50,7 @@ def test_every_group_whose_box_contains_the_person_adds_candidates() -> None:
     assert attacked(first, entry_of(plain_schema(), members)).exposed == 0
 
 
-def test_values_beyond_the_first_64_are_told_apart() -> None:
+def test_values_beyond_the_first_64_are_distinguished() -> None:
     findings = attacked(couple((100, 1), others=1, schema_values=130), couple((100, 36), others=2, schema_values=130))
     assert (findings.persons.tolist(), findings.inferred.tolist()) == ([0], [100])
 
@@ -67,7 +67,7 @@ def test_a_person_whose_value_changed_is_counted_apart() -> None:
     assert findings.extra["without candidates"] == 1.0
 
 
-def test_a_history_without_people_exposes_nobody() -> None:
+def test_a_history_without_people_exposes_no_one() -> None:
     empty = entry_of(plain_schema(), [])
     assert attacked(empty, empty).of == 0
     no_releases = IntersectionAttack().run(History(plain_schema(), ()), Knowledge(()))

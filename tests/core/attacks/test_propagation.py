@@ -100,7 +100,7 @@ def test_a_transitive_chain_needs_correlations() -> None:
         assert attacked(attack, releases, values, "i")["h"] == 1
 
 
-def test_only_trying_finds_the_partner_in_a_larger_group() -> None:
+def test_only_shaving_finds_the_partner_in_a_larger_group() -> None:
     """Specification, C13: {x, y}, then {p, q, x, y} with q known."""
     values = {"x": 0, "y": 1, "p": 0, "q": 1}
     releases = [["xy"], ["pqxy"]]
@@ -117,7 +117,7 @@ def test_a_layer_of_counterfeits_leaves_no_certainty() -> None:
     assert possible(worlds(groups_of(ledger.entries), {LETTERS["d"]: 2}))[LETTERS["c"]] == {0, 1, 2}
 
 
-def test_a_value_that_changed_is_said_and_does_not_stop_the_attack() -> None:
+def test_a_changed_value_is_reported_and_does_not_stop_the_attack() -> None:
     first = ledger_of([["ab"], ["cd"]], {"a": 0, "b": 1, "c": 0, "d": 1}, LETTERS).entries[0]
     second = ledger_of([["ab"]], {"a": 1, "b": 0}, LETTERS).entries[0]
     ledger = Ledger((first, second))

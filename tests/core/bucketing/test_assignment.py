@@ -1,4 +1,4 @@
-"""The rules of assignment beyond the paper: buckets that exist first, homes for scarce values."""
+"""The rules of assignment beyond the paper: existing buckets first, homes for scarce values."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_every_new_row_finds_a_bucket_of_at_least_m_values(
 
 
 @pytest.mark.parametrize("how", ["stable", "deep"])
-def test_a_bucket_that_exists_is_filled_before_a_new_one_is_made(how: Assignment) -> None:
+def test_an_existing_bucket_is_filled_before_a_new_one_is_made(how: Assignment) -> None:
     signatures = Signatures.of([(0, 2), (1, 3)])
     extended, layers = assign(signatures, array([5, 5]), array([7, 6, 7, 6]), 2, how)
     assert extended.count == 2

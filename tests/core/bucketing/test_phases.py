@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reanon_core.bucketing.assignment import assign
 from reanon_core.bucketing.balancing import balance
-from reanon_core.bucketing.count_plan import plan_buckets
+from reanon_core.bucketing.count_plan import BucketCounts, assign_new_rows, balance_buckets
 from reanon_core.bucketing.eligibility import deferred, is_eligible, padding, require_eligible
 from reanon_core.bucketing.layout import lay_out
 from reanon_core.bucketing.signatures import Signatures
@@ -71,8 +71,8 @@ def test_the_refusal_names_value_count_bound_and_the_largest_m_that_works() -> N
 
 
 def literal_balance(signatures: Signatures, old: np.ndarray, pool: np.ndarray, m: int) -> tuple[list[int], list[int]]:
-    """Row by row, as the spec's phase 2 says."""
-    pool, taken, fakes = pool.tolist(), [0] * len(old), [0] * len(old)
+    """Phase 2 of the specification, row by row."""
+    pool, taken, counterfeits = pool.tolist(), [0] * len(old), [0] * len(old)
     for signature in sorted(signatures.tuples):
         first = int(signatures.offsets[signatures.number[signature]])
         depth = max((int(old[first + i]) for i in range(len(signature))), default=0)
@@ -82,15 +82,15 @@ def literal_balance(signatures: Signatures, old: np.ndarray, pool: np.ndarray, m
                 if pool[value] and max(less) * m <= sum(less):
                     pool, taken[first + i] = less, taken[first + i] + 1
                 else:
-                    fakes[first + i] += 1
-    return taken, fakes
+                    counterfeits[first + i] += 1
+    return taken, counterfeits
 
 
 @given(buckets())
 def test_balancing_in_bulk_equals_balancing_row_by_row(case: tuple[int, Signatures, np.ndarray, np.ndarray]) -> None:
     m, signatures, old, pool = case
-    taken, fakes = balance(signatures, old, pool, m)
-    assert (taken.tolist(), fakes.tolist()) == literal_balance(signatures, old, pool, m)
+    taken, counterfeits = balance(signatures, old, pool, m)
+    assert (taken.tolist(), counterfeits.tolist()) == literal_balance(signatures, old, pool, m)
 
 
 @pytest.mark.parametrize("how", ["paper", "stable", "deep"])
@@ -100,7 +100,8 @@ def test_every_bucket_ends_balanced_and_every_new_row_is_placed(
     case: tuple[int, Signatures, np.ndarray, np.ndarray], how: str
 ) -> None:
     m, signatures, old, pool = case
-    plan = plan_buckets(signatures, old, pool, m, how)
+    counts = BucketCounts(signatures, old, pool)
+    plan = assign_new_rows(counts, balance_buckets(counts, m), m, how)
     total = plan.taken + plan.counterfeits
     total[: len(old)] += old
     for number in range(plan.signatures.count):

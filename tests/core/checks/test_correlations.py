@@ -1,4 +1,4 @@
-"""hc-safety, historical safety and the linear auditor against the definitions, on small random histories."""
+"""hc-safety, historical safety and the linear check against the definitions, on small random histories."""
 
 from random import Random
 
@@ -48,12 +48,12 @@ def test_hc_safety_agrees_with_every_pair_of_subsets(seed: int) -> None:
             so_far = ledger.entries[: at + 1]
             assert verdict.violations == hc_unsafe(so_far, n)
             assert verdict.observed["groups that Figure 6 refuses"] == refused_by_figure_6(so_far, n)
-            # Figure 6 is the stricter one: what it lets through is safe by the definition (specification, C2).
+            # Figure 6 is stricter: a group that passes it is safe by the definition (specification, C2).
             assert verdict.violations <= verdict.observed["groups that Figure 6 refuses"]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_linear_auditor_finds_a_small_sum_exactly_where_there_is_one(seed: int) -> None:
+def test_the_linear_check_finds_a_small_sum_exactly_where_there_is_one(seed: int) -> None:
     random = Random(seed)
     m = random.choice([2, 3])
     ledger = weak_ledger(random, m=m, people=3 * m, releases=3, stay=0.85, signatures=random.choice([1, 2]))
@@ -62,11 +62,13 @@ def test_the_linear_auditor_finds_a_small_sum_exactly_where_there_is_one(seed: i
         groups = groups_of(ledger.entries[: at + 1])
         # A short sum counts counterfeits as Figure 6 does; the row space is searched for people alone.
         summed = any(smallest_signed_sum(groups, g, n - 1, 4) for g in groups if g.release == at)
-        tied = any(derived_correlations(part, n) for part in components(groups) if any(g.release == at for g in part))
-        assert verdict.holds == (not summed and not tied), (summed, tied, verdict)
+        correlated = any(
+            derived_correlations(part, n) for part in components(groups) if any(g.release == at for g in part)
+        )
+        assert verdict.holds == (not summed and not correlated), (summed, correlated, verdict)
 
 
-def test_a_merge_undone_is_safe_by_the_paper_and_found_by_the_auditor() -> None:
+def test_a_merge_undone_is_safe_by_the_paper_and_found_by_the_linear_check() -> None:
     """Specification, C3 (a)."""
     letters = {letter: at for at, letter in enumerate("abcdefg")}
     values = {"a": 0, "b": 1, "c": 2, "d": 2, "e": 0, "f": 1, "g": 2}
@@ -75,7 +77,7 @@ def test_a_merge_undone_is_safe_by_the_paper_and_found_by_the_auditor() -> None:
     assert [verdict.holds for verdict in verdicts(Linear(n=2), ledger)] == [True, False]
 
 
-def test_a_transitive_chain_is_safe_by_the_paper_and_found_by_the_auditor() -> None:
+def test_a_transitive_chain_is_safe_by_the_paper_and_found_by_the_linear_check() -> None:
     """Specification, C3 (b)."""
     letters = {letter: at for at, letter in enumerate("abcdefghi")}
     values = {"a": 0, "b": 1, "c": 2, "d": 3, "e": 2, "f": 3, "g": 0, "h": 1, "i": 1}
@@ -93,8 +95,8 @@ def test_weak_m_invariance_allows_even_repetition_and_nothing_else() -> None:
     assert uneven.observed["groups whose values are uneven"] == 1
 
 
-def test_somebody_whose_value_changed_ties_nothing_together() -> None:
-    """a stands with b among values 0 and 1, then with c among 2 and 3: that says nothing of b and c."""
+def test_a_person_whose_value_changed_correlates_no_one() -> None:
+    """a is in a group with b and values 0 and 1, then with c and values 2 and 3: that reveals nothing about b and c."""
     schema = plain_schema(values=4)
     first = entry_of(schema, [Member(0, (0, 0), 0, 0), Member(1, (0, 0), 1, 0)])
     second = entry_of(schema, [Member(0, (0, 0), 2, 0), Member(2, (0, 0), 3, 0)])
@@ -102,7 +104,7 @@ def test_somebody_whose_value_changed_ties_nothing_together() -> None:
         assert all(verdict.holds for verdict in verdicts(check, Ledger((first, second))))
 
 
-def test_historical_safety_counts_people_who_live_too_long() -> None:
+def test_historical_safety_counts_people_beyond_their_lifespan() -> None:
     letters = {letter: at for at, letter in enumerate("ab")}
     ledger = ledger_of([["ab"]] * 3, {"a": 0, "b": 1}, letters)
     answers = verdicts(HistoricalSafety(m=2, n=1, max_lifespan=2), ledger)
@@ -117,7 +119,7 @@ def test_a_parameter_out_of_range_is_refused(build) -> None:
         build()
 
 
-def test_strict_decides_wholly_what_some_hundred_people_were_published_in() -> None:
+def test_strict_decides_a_component_of_more_than_a_hundred_groups_exactly() -> None:
     rng, technique = np.random.default_rng(1), CorSplit(m=3, n=2, not_eligible="pad")
     qi, values = rng.integers(0, 100, (1, 140)).astype(np.int32), rng.integers(0, 5, 140).astype(np.int32)
     tables = []
@@ -131,4 +133,4 @@ def test_strict_decides_wholly_what_some_hundred_people_were_published_in() -> N
         groups += entry.release.boxes.count
         assert verdict.holds, verdict
         assert verdict.observed["groups not decided beyond 4 groups"] == 0
-    assert groups > 100  # more than a history that is searched by its shortest sums alone
+    assert groups > 100  # more than the components that are searched in a long history

@@ -25,14 +25,14 @@ def verdicts(check: MInvariance, *entries: Entry) -> list[Verdict]:
 
 def release(*groups: dict[str, int], values: int = 4) -> Entry:
     """Groups of named people with their values; a name that begins with c is a counterfeit."""
-    members, fakes = [], []
+    members, counterfeits = [], []
     for number, group in enumerate(groups):
         for name, value in group.items():
             if name.startswith("c"):
-                fakes.append((number, value))
+                counterfeits.append((number, value))
             else:
                 members.append(Member(ord(name), (0, 0), value, number))
-    return entry_of(plain_schema(values=values), members, counterfeits=fakes, random=Random(1))
+    return entry_of(plain_schema(values=values), members, counterfeits=counterfeits, random=Random(1))
 
 
 def test_a_person_keeps_the_signature() -> None:
@@ -60,7 +60,7 @@ def test_a_subset_of_the_signature_is_another_signature() -> None:
     assert verdicts(MInvariance(m=2), release({"a": 0, "b": 1, "d": 2}), release({"a": 0, "b": 1}))[-1].violations == 2
 
 
-def test_a_new_sensitive_value_changes_nobody_who_had_none_of_it() -> None:
+def test_a_new_sensitive_value_changes_no_one_who_never_had_it() -> None:
     first = release({"a": 0, "b": 1}, values=2)
     grown = release({"a": 0, "b": 1}, {"d": 64, "e": 129}, values=130)
     assert all(verdict.holds for verdict in verdicts(MInvariance(m=2), first, grown, grown))
@@ -86,7 +86,7 @@ def test_every_earlier_episode_is_remembered() -> None:
     assert verdicts(MInvariance(m=2, episodes=True), *back)[-1].holds
 
 
-def test_the_memory_holds_everybody_once_and_in_order() -> None:
+def test_the_memory_holds_everyone_once_and_in_order() -> None:
     check, memory = MInvariance(m=2), MInvariance(m=2).initial_memory()
     for entry in (release({"q": 0, "b": 1}), release({"a": 0, "z": 1}), release({"q": 0, "b": 1}, {"d": 2, "k": 3})):
         verdict, memory = check.examine(entry, memory)
@@ -94,9 +94,9 @@ def test_the_memory_holds_everybody_once_and_in_order() -> None:
     assert np.asarray(memory["persons"]).tolist() == sorted(map(ord, "qbazdk"))
 
 
-def test_an_empty_release_forgets_nobody() -> None:
-    first, nobody = release({"a": 0, "b": 1}), release()
-    assert verdicts(MInvariance(m=2), first, nobody, release({"a": 0, "d": 2}))[-1].violations == 1
+def test_an_empty_release_forgets_no_one() -> None:
+    first, empty = release({"a": 0, "b": 1}), release()
+    assert verdicts(MInvariance(m=2), first, empty, release({"a": 0, "d": 2}))[-1].violations == 1
 
 
 @settings(deadline=None)
@@ -112,7 +112,7 @@ def test_the_fold_agrees_with_the_definition_on_the_whole_history(random: Random
 
 @settings(deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(2, 4))
-def test_a_history_in_which_everybody_has_one_signature_is_m_invariant(random: Random, m: int) -> None:
+def test_a_history_in_which_everyone_has_one_signature_is_m_invariant(random: Random, m: int) -> None:
     ledger: Ledger = invariant_ledger(random, m=m, releases=4, people=12)
     assert all(verdict.holds for verdict in verdicts(MInvariance(m=m), *ledger.entries))
     assert all(verdict.holds for verdict in verdicts(MInvariance(m=m, episodes=True), *ledger.entries))

@@ -128,7 +128,7 @@ def audited(path: Path, *more: str) -> dict[str, dict[str, float]]:
 
 def test_audit_draws_as_many_compromised_people_as_it_is_told(published: Path) -> None:
     nobody = audited(published)
-    assert all(found["exposed"] == 0 and "nobody is declared compromised" in found["note"] for found in nobody.values())
+    assert all(found["exposed"] == 0 and "no one is declared compromised" in found["note"] for found in nobody.values())
     some = audited(published, "--compromised", "0.2", "--seed", "3")
     assert some["compromised"]["compromised people"] == round(0.2 * (some["compromised"]["of"] / 0.8))
     assert some["propagation"]["exposed"] >= some["compromised"]["exposed"] > 0

@@ -50,6 +50,6 @@ def test_the_breach_does_not_grow_with_n(p: float, m: int) -> None:
 def test_where_no_n_fits_the_refusal_says_what_would() -> None:
     with pytest.raises(InvalidParameter) as error:
         CorSplit(m=6, p=0.04, max_lifespan=25, threshold=0.1)
-    assert "each of these alone would do: max_lifespan: 24, m: 7, a threshold above 0.107042" in str(error.value)
+    assert "each of these alone would help: max_lifespan: 24, m: 7, a threshold above 0.107042" in str(error.value)
     for changed in ({"max_lifespan": 24}, {"m": 7}, {"threshold": 0.107043}):
         assert CorSplit(**({"m": 6, "p": 0.04, "max_lifespan": 25, "threshold": 0.1} | changed)).degree >= 1

@@ -11,9 +11,9 @@ from reanon_core.attacks.propagation import PropagationAttack
 from reanon_core.checks.hc_safety import HcSafety
 from reanon_core.checks.historical_safety import HistoricalSafety
 from reanon_core.checks.weak_m_invariance import WeakMInvariance
-from reanon_core.inference.elimination.problem import look_at_all, puzzle_of
-from reanon_core.inference.elimination.propagation import UNBOUNDED, solve
-from reanon_core.inference.view.known_groups import standings
+from reanon_core.inference.elimination.problem import enqueue_all, value_problem
+from reanon_core.inference.elimination.propagation import UNBOUNDED, propagate
+from reanon_core.inference.view.known_groups import known_groups
 from reanon_core.protocols import Attack, Check
 
 ATTACKS = [
@@ -46,22 +46,22 @@ def test_erica_is_exposed_once_carl_is_known(attack: Attack) -> None:
 def test_the_other_six_keep_two_values(matching: bool) -> None:
     """Example 2, and the fixpoint of both functions."""
     one = ledger()
-    known = standings(one.history(), one.knowledge(compromised=carl_is_known(), groups_known=True))
-    puzzle = puzzle_of(known, matching=matching, correlations=True)
-    look_at_all(puzzle)
-    solve(puzzle, UNBOUNDED)
+    known = known_groups(one.history(), one.knowledge(compromised=carl_is_known(), groups_known=True))
+    problem = value_problem(known, matching=matching, correlations=True)
+    enqueue_all(problem)
+    propagate(problem, UNBOUNDED)
     for name in ("Alice", "Betty", "Doris", "Fiona", "Grace", "Hanna"):
-        assert int(puzzle.domain[NUMBER[name], 0]) == (1 << BRONCHITIS) | (1 << CANCER)
+        assert int(problem.domain[NUMBER[name], 0]) == (1 << BRONCHITIS) | (1 << CANCER)
 
 
-def test_the_boxes_alone_tell_the_groups_of_table_1_and_so_expose_erica_too() -> None:
+def test_the_boxes_alone_reveal_the_groups_of_table_1_and_expose_erica_too() -> None:
     one = ledger()
     found = CompromisedAttack().run(one.history(), one.knowledge(compromised=carl_is_known()))
     assert found.persons.tolist() == [NUMBER["Erica"]]
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: f"{attack.name}")
-def test_nobody_is_exposed_while_nobody_is_known(attack: Attack) -> None:
+def test_no_one_is_exposed_while_no_one_is_compromised(attack: Attack) -> None:
     one = ledger()
     assert attack.run(one.history(), one.knowledge(groups_known=True)).exposed == 0
 

@@ -45,7 +45,7 @@ def snapshot(people: dict[str, tuple[int, int, int]]) -> Snapshot:
 
 
 def state_after_table_1b() -> MInvarianceState:
-    """Everyone's signature is that of their group in Table 1b."""
+    """Every person has the signature of their group in Table 1b."""
     signature = {name: tuple(sorted(FIRST[other][2] for other in group)) for group in GROUPS_1B for name in group}
     listed = sorted(set(signature.values()))
     names = sorted(FIRST)

@@ -58,7 +58,7 @@ TABLE_3A_COUNTERFEITS = ((0, "bronchitis"), (2, "flu"))
 
 
 def schema(*, zip_width: int = 2000) -> Schema:
-    """Age and Zipcode with the paper's least lengths."""
+    """Age and Zipcode with the paper's minimum lengths."""
     return Schema(
         quasi_identifiers=(
             QuasiIdentifier(name="age", min_width=2),
@@ -110,5 +110,5 @@ def invariant_history() -> Ledger:
 
 
 def truth() -> dict[int, int]:
-    """The true disease of everybody."""
+    """The true disease of every person."""
     return {PERSON[name]: DISEASES.index(disease) for name, (_, _, disease) in PATIENTS.items()}

@@ -50,9 +50,9 @@ def test_division_puts_the_old_rows_into_the_buckets_of_figure_2a() -> None:
 
 def test_balancing_takes_ray_and_adds_the_two_counterfeits_of_figure_2b() -> None:
     signatures, old = after_division()
-    taken, fakes = balance(signatures, old, counts(flu=2, gas=2, dys=1), 2)
+    taken, counterfeits = balance(signatures, old, counts(flu=2, gas=2, dys=1), 2)
     assert by_signature(signatures, taken) == {BUC1: {}, BUC2: {DYS: 1}, BUC3: {}, BUC4: {}}  # Ray
-    assert by_signature(signatures, fakes) == {BUC1: {}, BUC2: {}, BUC3: {BRO: 1}, BUC4: {FLU: 1}}
+    assert by_signature(signatures, counterfeits) == {BUC1: {}, BUC2: {}, BUC3: {BRO: 1}, BUC4: {FLU: 1}}
 
 
 def test_balancing_in_the_order_buc1_buc4_buc2_buc3_gives_the_other_golden_result() -> None:
@@ -60,11 +60,11 @@ def test_balancing_in_the_order_buc1_buc4_buc2_buc3_gives_the_other_golden_resul
     flu, gas, dys, bro = range(4)
     signatures = Signatures.of([(flu, gas), (gas, dys), (dys, bro), (flu, gas, dys)])
     old = np.array([1, 1, 1, 0, 1, 0, 0, 1, 1])
-    taken, fakes = balance(signatures, old, np.array([2, 2, 1, 0]), 2)
+    taken, counterfeits = balance(signatures, old, np.array([2, 2, 1, 0]), 2)
     assert by_signature(signatures, taken)[(flu, gas, dys)] == {flu: 1}  # the real flu, Emily
-    assert by_signature(signatures, fakes)[(gas, dys)] == {dys: 1}  # a counterfeit dyspepsia
-    assert by_signature(signatures, fakes)[(dys, bro)] == {bro: 1}
-    assert int(fakes.sum()) == 2
+    assert by_signature(signatures, counterfeits)[(gas, dys)] == {dys: 1}  # a counterfeit dyspepsia
+    assert by_signature(signatures, counterfeits)[(dys, bro)] == {bro: 1}
+    assert int(counterfeits.sum()) == 2
 
 
 def test_assignment_needs_one_iteration_with_alpha_2_and_beta_2() -> None:

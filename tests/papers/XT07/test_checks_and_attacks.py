@@ -78,7 +78,7 @@ def test_tables_1b_and_2b_make_bob_and_david_vulnerable() -> None:
     assert np.all(findings.confidence == 1.0)
 
 
-def test_tables_1b_and_3a_make_nobody_vulnerable() -> None:
+def test_tables_1b_and_3a_make_no_one_vulnerable() -> None:
     ledger = invariant_history()
     findings = IntersectionAttack().run(ledger.history(), ledger.knowledge())
     assert findings.exposed == 0
@@ -96,7 +96,7 @@ def test_the_risk_in_tables_1b_and_3a_is_a_half_and_a_third_for_jane_ken_and_lin
     assert ExactRisk(principle="m-invariance").run(ledger.history(), ledger.knowledge()).exposed == 0
 
 
-def test_tables_1b_and_2b_give_four_people_away_by_counting_two_more_than_lemma_1_finds() -> None:
+def test_counting_exposes_four_people_in_tables_1b_and_2b_two_more_than_lemma_1() -> None:
     ledger = naive_history()
     risks = disclosure_risks(ledger.history(), ledger.knowledge(), truth())
     assert risks.total == 48

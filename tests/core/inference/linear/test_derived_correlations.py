@@ -13,17 +13,17 @@ from oracles.correlations import (
 from oracles.histories import ledger_of, weak_ledger
 
 from reanon_core.checks.linear import Linear
-from reanon_core.checks.membership_table import Appearances
+from reanon_core.checks.membership_table import MembershipTable
 from reanon_core.checks.signed_sums import smallest_sums
 from reanon_core.inference.linear.components import Incidence, small_components
-from reanon_core.inference.linear.correlation_rules import ties_of
-from reanon_core.inference.view.known_groups import Standings, standings
-from reanon_core.inference.view.membership import Web
+from reanon_core.inference.linear.correlation_rules import find_correlations
+from reanon_core.inference.view.known_groups import KnownGroups, known_groups
+from reanon_core.inference.view.membership import Membership
 from reanon_core.model.ledger import Ledger
 
 
-def stood(ledger: Ledger) -> Standings:
-    return standings(ledger.history(), ledger.knowledge(groups_known=True))
+def known(ledger: Ledger) -> KnownGroups:
+    return known_groups(ledger.history(), ledger.knowledge(groups_known=True))
 
 
 def drawn(seed: int) -> tuple[Ledger, int, int]:
@@ -35,29 +35,32 @@ def drawn(seed: int) -> tuple[Ledger, int, int]:
 @pytest.mark.parametrize("seed", range(40))
 def test_the_judge_finds_a_small_sum_of_a_release_exactly_where_there_is_one(seed: int) -> None:
     ledger, n, most = drawn(seed)
-    known = Appearances.none()
+    table = MembershipTable.empty()
     for at, entry in enumerate(ledger.entries):
-        known = known.joined(entry)
+        table = table.extended(entry)
         groups = groups_of(ledger.entries[: at + 1])
-        found = smallest_sums(known, known.groups - entry.release.boxes.count, n - 1, most)
+        found = smallest_sums(table, table.groups - entry.release.boxes.count, n - 1, most)
         expected = [smallest_signed_sum(groups, group, n - 1, most) for group in groups if group.release == at]
-        # A sum whose first groups cancel wholly belongs to the others, so groups are compared all together.
+        # A sum whose first groups cancel completely belongs to the other groups, so all groups are compared together.
         assert bool((found > 0).any()) == any(expected)
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_the_attack_ties_nobody_who_is_not_tied_and_misses_no_set_of_a_small_component(seed: int) -> None:
+def test_the_attack_finds_only_true_correlations_and_all_between_two_people_of_a_small_component(
+    seed: int,
+) -> None:
     ledger, n, most = drawn(seed)
-    known = stood(ledger)
-    ties = ties_of(known, n, most)
+    groups = known(ledger)
+    found = find_correlations(groups, n, most)
     parts = components(groups_of(ledger.entries))
     expected = {frozenset((frozenset(a), frozenset(b))) for part in parts for a, b in derived_correlations(part, n)}
     sides = [
-        tuple(known.persons[ties.person[ties.start[i] : ties.start[i + 1]]].tolist()) for i in range(len(ties.closed))
+        tuple(groups.persons[found.person[found.start[i] : found.start[i + 1]]].tolist())
+        for i in range(len(found.closed))
     ]
-    pairs = list(zip(sides[::2], sides[1::2], ties.closed[::2], ties.closed[1::2], strict=True))
+    pairs = list(zip(sides[::2], sides[1::2], found.closed[::2], found.closed[1::2], strict=True))
     whole = {frozenset((frozenset(a), frozenset(b))) for a, b, one, two in pairs if one and two}
-    # A pair with common people is a tie too; without them it is one of the expected.
+    # A pair with common people is a correlation too; a pair without them is among the expected.
     for a, b, one, two in pairs:
         if one and two and not set(a) & set(b) and max(len(a), len(b)) < n:
             assert frozenset((frozenset(a), frozenset(b))) in expected
@@ -66,7 +69,7 @@ def test_the_attack_ties_nobody_who_is_not_tied_and_misses_no_set_of_a_small_com
 
 
 def _closure(pairs: set[frozenset[frozenset[int]]]) -> set[frozenset[int]]:
-    """The classes of people who are tied one to one."""
+    """The classes of people who are correlated one to one."""
     classes: list[set[int]] = []
     for pair in pairs:
         people = {person for side in pair for person in side}
@@ -79,21 +82,21 @@ def _closure(pairs: set[frozenset[frozenset[int]]]) -> set[frozenset[int]]:
 def test_small_components_are_the_connected_groups(seed: int) -> None:
     random = Random(seed)
     ledger = weak_ledger(random, m=3, people=14, releases=3, stay=0.5, signatures=2)
-    web = stood(ledger).web
-    arrays = (web.person.copy(), web.group.copy(), web.previous.copy(), web.latest.copy(), web.first.copy())
-    found = small_components(*arrays, 0, web.groups, np.ones(web.groups, np.bool_), 48)
+    membership = known(ledger).membership.writable()
+    alive = np.ones(membership.groups, np.bool_)
+    found = small_components(membership, 0, membership.groups, alive, 48)
     listed = {frozenset(part[part >= 0].tolist()) for part in np.split(found, np.flatnonzero(found < 0) + 1)} - {
         frozenset()
     }
     groups = groups_of(ledger.entries)
     assert listed == {frozenset(groups.index(group) for group in part) for part in components(groups)}
-    few = small_components(*arrays, 0, web.groups, np.ones(web.groups, np.bool_), 2)
+    few = small_components(membership, 0, membership.groups, alive, 2)
     kept = {frozenset(part[part >= 0].tolist()) for part in np.split(few, np.flatnonzero(few < 0) + 1)} - {frozenset()}
     assert kept == {part for part in listed if len(part) <= 2}
 
 
 def test_a_small_component_shows_what_no_sum_of_four_groups_does() -> None:
-    """x - l = cdkx - ijkl - (abcd - abef + efgh - ghij): six groups, and every fewer of them are silent."""
+    """x - l = cdkx - ijkl - (abcd - abef + efgh - ghij): it takes all six groups."""
     letters = {letter: at for at, letter in enumerate("abcdefghijklx")}
     values = {"a": 0, "b": 1, "c": 2, "d": 3, "e": 2, "f": 3, "g": 0, "h": 1, "i": 2, "j": 3, "k": 0, "l": 1, "x": 1}
     ledger = ledger_of([["abcd"], ["abef"], ["efgh"], ["ghij"], ["ijkl"], ["cdkx"]], values, letters)
@@ -111,19 +114,20 @@ def test_a_small_component_shows_what_no_sum_of_four_groups_does() -> None:
     assert answers == [True] * 5 + [False]
 
 
-def test_a_web_is_longer_by_a_release_and_survives_packing() -> None:
+def test_a_membership_grows_by_a_release_and_survives_packing() -> None:
     letters = {letter: at for at, letter in enumerate("abcd")}
     ledger = ledger_of([["ab", "cd"], ["ac*"]], {"a": 0, "b": 1, "c": 1, "d": 0}, letters)
-    web = stood(ledger).web
-    assert web.groups == 3
-    assert web.size.tolist() == [2, 2, 3]
-    again = Web.restored(web.packed())
-    for name in ("person", "group", "previous", "first", "size", "latest"):
-        assert np.array_equal(getattr(again, name), getattr(web, name))
-    assert web.previous[web.latest[0]] == 0
+    membership = known(ledger).membership
+    assert membership.groups == 3
+    assert membership.size.tolist() == [2, 2, 3]
+    assert list(membership.packed()) == [f"web_{name}" for name in Membership._fields]  # as in stores of 0.1.0
+    again = Membership.restored(membership.packed())
+    assert all(np.array_equal(one, other) for one, other in zip(again, membership, strict=True))
+    assert not any(part.flags.writeable for part in again)
+    assert membership.previous[membership.latest[0]] == 0
 
 
-def test_a_group_of_whom_nobody_is_certain_ties_nobody() -> None:
-    pair, strangers = [0, 1], []
-    assert Incidence([pair, strangers], [0, 2]).correlations([0, 1], 1) == []
-    assert Incidence([[0, 1], [0, 2], strangers], [0, 0, 2]).correlations([0, 1, 2], 1) == [((1,), (2,))]
+def test_a_group_without_identified_people_correlates_no_one() -> None:
+    pair, unidentified = [0, 1], []
+    assert Incidence([pair, unidentified], [0, 2]).correlations([0, 1], 1) == []
+    assert Incidence([[0, 1], [0, 2], unidentified], [0, 0, 2]).correlations([0, 1, 2], 1) == [((1,), (2,))]

@@ -1,4 +1,4 @@
-"""Stabbing: the union over every box that contains a point, whatever the size of blocks and bins."""
+"""Box lookup: the union over every box that contains a point, whatever the size of blocks and bins."""
 
 from random import Random
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from oracles.attacks import inside
 
 from reanon_core.inference.view import box_lookup
-from reanon_core.inference.view.box_lookup import stabbed_union
+from reanon_core.inference.view.box_lookup import masks_at
 from reanon_core.inference.view.value_sets import full_masks, mask_sizes, only_values
 from reanon_core.model.arrays import MISSING
 from reanon_core.model.release import Boxes
@@ -27,47 +27,47 @@ def drawn(random: Random, *, attributes: int, points: int, boxes: int, codes: in
     return qi, Boxes(ends[0], ends[1], missing)
 
 
-def expected(points: np.ndarray, boxes: Boxes, payload: np.ndarray) -> np.ndarray:
-    unions = np.zeros((points.shape[1], payload.shape[1]), np.uint64)
+def expected(points: np.ndarray, boxes: Boxes, masks: np.ndarray) -> np.ndarray:
+    unions = np.zeros((points.shape[1], masks.shape[1]), np.uint64)
     for p in range(points.shape[1]):
         for box in range(boxes.count):
             if inside(boxes, box, tuple(points[:, p].tolist())):
-                unions[p] |= payload[box]
+                unions[p] |= masks[box]
     return unions
 
 
 @settings(deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(1, 3), st.integers(0, 12), st.integers(0, 150))
-def test_a_point_gets_the_payload_of_every_box_that_contains_it(
+def test_a_point_gets_the_mask_of_every_box_that_contains_it(
     random: Random, attributes: int, points: int, boxes: int
 ) -> None:
     qi, some = drawn(random, attributes=attributes, points=points, boxes=boxes, codes=random.choice([2, 5, 50]))
     words = random.choice([1, 2])
     bits = [[1 << random.randrange(64) for _ in range(words)] for _ in range(boxes)]
-    payload = np.array(bits, np.uint64).reshape(boxes, words)
-    assert np.array_equal(stabbed_union(qi, some, payload), expected(qi, some, payload))
+    masks = np.array(bits, np.uint64).reshape(boxes, words)
+    assert np.array_equal(masks_at(qi, some, masks), expected(qi, some, masks))
 
 
 @pytest.mark.parametrize("codes", [40, 2**30])
 def test_blocks_and_bins_change_nothing(monkeypatch: pytest.MonkeyPatch, codes: int) -> None:
     qi, some = drawn(Random(7), attributes=2, points=300, boxes=300, codes=codes)
-    payload = (np.uint64(1) << np.arange(300, dtype=np.uint64) % np.uint64(64))[:, None]
-    whole = stabbed_union(qi, some, payload)
-    assert np.array_equal(whole, expected(qi, some, payload))
+    masks = (np.uint64(1) << np.arange(300, dtype=np.uint64) % np.uint64(64))[:, None]
+    whole = masks_at(qi, some, masks)
+    assert np.array_equal(whole, expected(qi, some, masks))
     monkeypatch.setattr(box_lookup, "BLOCK_BYTES", 1)
-    assert np.array_equal(stabbed_union(qi, some, payload), whole)
+    assert np.array_equal(masks_at(qi, some, masks), whole)
     monkeypatch.setattr(box_lookup, "BINS", 4)
-    assert np.array_equal(stabbed_union(qi, some, payload), whole)
+    assert np.array_equal(masks_at(qi, some, masks), whole)
 
 
-def test_more_attributes_than_one_key_can_hold_are_told_apart() -> None:
+def test_more_attributes_than_one_key_can_hold_are_distinguished() -> None:
     numbers = np.random.default_rng(3)
     qi = numbers.integers(0, 2**30, size=(9, 400)).astype(np.int32)
     qi[:, 200:] = qi[:, :200]
     low = np.minimum(qi[:, :20], qi[:, 20:40])
     some = Boxes(low, np.maximum(qi[:, :20], qi[:, 20:40]), np.zeros(low.shape, np.int8))
-    payload = (np.uint64(1) << np.arange(20, dtype=np.uint64))[:, None]
-    assert np.array_equal(stabbed_union(qi, some, payload), expected(qi, some, payload))
+    masks = (np.uint64(1) << np.arange(20, dtype=np.uint64))[:, None]
+    assert np.array_equal(masks_at(qi, some, masks), expected(qi, some, masks))
 
 
 @pytest.mark.parametrize("values", [1, 63, 64, 65, 130])

@@ -22,7 +22,7 @@ few = settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.gen
 
 
 def snapshot(people: dict[int, int], values: int, *, aged: int = 0) -> Snapshot:
-    """People with a value each; where they live follows from their number."""
+    """People with a value each; their quasi-identifiers follow from their number."""
     persons = np.array(sorted(people), dtype=np.int64)
     schema = Schema(
         quasi_identifiers=(QuasiIdentifier(name="age"), QuasiIdentifier(name="zip")),
@@ -43,7 +43,7 @@ def changing(seed: int, *, people: int, values: int, releases: int, stay: float 
 
 
 def run(technique: CorSplit, snapshots: list[Snapshot], seed: int = 0) -> Ledger:
-    """Publish what can be published, and let its own checks judge it."""
+    """Publish what can be published, and judge it by the technique's own checks."""
     state, rng, entries = technique.initial_state(), np.random.default_rng(seed), []
     checks = own_checks(technique)
     memories = [check.initial_memory() for check in checks]
@@ -90,7 +90,7 @@ def test_without_strict_combinations_of_groups_do_leak_sometimes() -> None:
     assert leaks > 0
 
 
-def test_nobody_is_published_more_often_than_the_lifespan_allows() -> None:
+def test_no_one_is_published_more_often_than_the_lifespan_allows() -> None:
     everyone = snapshot({p: p % 3 for p in range(18)}, 3)
     technique = CorSplit(m=3, n=2, max_lifespan=2)
     state = technique.initial_state()
@@ -110,8 +110,8 @@ def test_the_state_grows_with_the_published_rows_and_no_faster() -> None:
     for one in changing(5, people=60, values=6, releases=6):
         publication = publish(technique, one, state, rng)
         state, rows = publication.state, rows + publication.release.size
-        assert len(state.web.person) <= rows
-        assert int(state.times.sum()) == int((state.web.person >= 0).sum())
+        assert len(state.membership.person) <= rows
+        assert int(state.times.sum()) == int((state.membership.person >= 0).sum())
 
 
 @pytest.mark.parametrize(
@@ -154,8 +154,8 @@ def test_with_n_1_the_groups_are_those_of_m_invariance() -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_people_whose_value_changes_tie_nothing_together(seed: int) -> None:
-    """Episodes: a person with another signature is somebody else, for the technique and for its judges."""
+def test_people_whose_value_changes_correlate_no_one(seed: int) -> None:
+    """Episodes: a person with another signature is a new person, for the technique and for its judges."""
     rng = np.random.default_rng(seed)
     value = rng.integers(0, 8, 15)
     snapshots = []

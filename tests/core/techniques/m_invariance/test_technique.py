@@ -60,7 +60,7 @@ def signature(entry: Entry, person: int) -> frozenset[int]:
     return frozenset(entry.release.sensitive[entry.release.group == entry.release.group[row]].tolist())
 
 
-def test_somebody_who_returns_after_a_gap_is_hidden_among_the_same_values() -> None:
+def test_a_person_who_returns_after_a_gap_keeps_their_signature() -> None:
     everyone = {p: p % VALUES for p in range(24)}
     without = {p: v for p, v in everyone.items() if p not in (3, 10)}
     ledger = run(MInvariance(m=3), [snapshot(everyone), snapshot(without), snapshot(without), snapshot(everyone)])
@@ -88,7 +88,7 @@ def test_no_world_count_gives_anybody_away_better_than_one_in_m(m: int, seed: in
         ledger.history(), ledger.knowledge(), {p: truth[p] for p in published}, principle="m-invariance"
     )
     assert all(risk <= Fraction(1, m) for risk in risks.risk.values())
-    # One who ignores the principle may guess better than that, and is never certain.
+    # An adversary who ignores the principle may guess better than that, but is never certain.
     risks = disclosure_risks(ledger.history(), ledger.knowledge(), {p: truth[p] for p in published})
     assert all(risk < 1 for risk in risks.risk.values())
 
@@ -105,7 +105,7 @@ def test_deferred_people_are_reported_and_published_once_they_fit() -> None:
     assert len(second.trace.persons) == len(later)
 
 
-def test_padding_publishes_everybody_with_the_least_counterfeits() -> None:
+def test_padding_publishes_everyone_with_the_fewest_counterfeits() -> None:
     ledger = run(MInvariance(m=3, not_eligible="pad"), [snapshot(dict.fromkeys(range(4), 0) | {10: 1})])
     entry = ledger.entries[0]
     assert len(entry.trace.persons) == 5
@@ -184,6 +184,6 @@ def test_all_wrong_parameters_are_named_at_once() -> None:
     ]
 
 
-def test_columns_published_as_they_are_do_not_go_with_m_invariance() -> None:
+def test_columns_published_as_they_are_are_refused_by_m_invariance() -> None:
     with pytest.raises(InvalidSchema, match="links a person's rows across releases"):
         MInvariance(m=2).accepts(schema(other=("ward",)))

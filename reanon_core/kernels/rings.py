@@ -1,4 +1,4 @@
-"""Rings: people in a circle, and random permutations that move everybody only a few places on."""
+"""Rings: people in a circle, and random permutations that move each person only a few places on."""
 
 import numpy as np
 
@@ -101,11 +101,13 @@ def _loss_with_row(low: Int32, high: Int32, row: int, space: Space) -> np.int64:
 
 @compiled
 def random_factors(start: Int64, ell: int, key: UInt64) -> Int32:
-    """For each ring and each of ell - 1 permutations, how many places on everybody is moved, int32[ell - 1, n].
+    """For each ring and each of ell - 1 permutations, how many places on each person is moved, int32[ell - 1, n].
 
-    The permutations of a ring are a 1-factorization of the graph that links everybody to the next ell - 1: all of 1 to
-    ell - 1 occur for everybody. Factors are peeled off one at a time by random walks that end at a free place; the
-    factors that are left always exist, because a regular bipartite graph has a perfect matching.
+    The permutations of a ring are a 1-factorization of the graph that links each person to the next ell - 1: each
+    person is moved by each of 1 to ell - 1 places once. Factors are removed one at a time by random walks that end at a
+    free place. The remaining factors always exist, because a regular bipartite graph has a perfect matching.
+
+    Paper: [ST15] Algorithm 1, Steps 6 and 7; Example 4.1 has 36 such lists.
 
     Source: Goel, Kapralov and Khanna, "Perfect matchings in O(n log n) time in regular bipartite graphs" (STOC 2010).
     """

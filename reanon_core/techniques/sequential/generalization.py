@@ -42,7 +42,8 @@ def generalize(
     to each person. A component that would lose more than in the non-sequential release uses the rows of that release
     (departure D4).
 
-    Paper: [ST15] Algorithm 2; Equations 8 and 9. Matchings are exact, which replaces the threshold p (departure D3).
+    Paper: [ST15] Algorithm 2; Equations 8 and 9; Example 4.2. Matchings are exact, which replaces the threshold p
+    (departure D3).
     """
     worlds, people = images.shape
     world_order = keyed_permutation(worlds, rng)

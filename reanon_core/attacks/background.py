@@ -1,4 +1,4 @@
-"""Background knowledge: chain the releases by how sensitive values are known to follow each other."""
+"""Background knowledge: combine the releases through what is known about successive sensitive values."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,14 +7,15 @@ from typing import ClassVar
 import numpy as np
 
 from reanon_core.inference.bayes.beliefs import Beliefs, Mode
-from reanon_core.inference.bayes.knowledge_estimate import Seen, estimated
+from reanon_core.inference.bayes.knowledge_estimate import GroupFrequencies, estimate_knowledge
 from reanon_core.inference.bayes.posteriors import Posterior, posteriors
-from reanon_core.inference.bayes.transition_counts import resolved
-from reanon_core.inference.bayes.uncertain_groups import spread_omega
+from reanon_core.inference.bayes.revision import Observation
+from reanon_core.inference.bayes.transition_counts import automaton_of
+from reanon_core.inference.bayes.uncertain_groups import omega_over_groups
 from reanon_core.inference.view.possible_groups import Memberships, possible_memberships
 from reanon_core.inference.view.sensitive_releases import sensitive_releases
 from reanon_core.inference.view.value_sets import highest_value
-from reanon_core.model.arrays import Float64, Int32, Int64
+from reanon_core.model.arrays import Float64, Int64
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
@@ -22,16 +23,16 @@ from reanon_core.model.knowledge import Knowledge, Presence
 from reanon_core.model.release import Release
 
 SURE = 0.9
-"""Whoever is held to have one value with this probability or more is exposed."""
+"""A person is exposed if one value has at least this posterior."""
 MOST_CELLS = 1 << 27
-"""The largest table of people and values: 1 GiB, and three of them live at a time."""
+"""The largest table of people and values: 1 GiB, and three of them exist at a time."""
 MOST_PAIRS = 1 << 31
-"""The most people and boxes that are held against each other."""
+"""The most pairs of people and boxes that are compared."""
 
 
 @dataclass(frozen=True, eq=False)
-class Believed:
-    """What the adversary holds likely of everybody in one release, after seeing it."""
+class ReleasePosterior:
+    """The adversary's posterior (PKsv) for the people of one release."""
 
     persons: Int64  # [n] ascending
     posterior: Float64  # [n, values] sums up to 1
@@ -39,9 +40,11 @@ class Believed:
 
 @dataclass(frozen=True, kw_only=True)
 class BackgroundAttack:
-    """The knowledge revision cycle: posterior knowledge of each release, revised into what is expected of the next.
+    """The knowledge revision cycle: the posterior of each release is revised into the expectations for the next.
 
-    Paper: [RPB12] Section 4.5. Where nothing is declared, priors and transitions are estimated from the releases.
+    Where no knowledge is declared, priors and transitions are estimated from the releases.
+
+    Paper: [RPB12] Section 4.5.
     """
 
     name: ClassVar[str] = "background"
@@ -49,16 +52,16 @@ class BackgroundAttack:
     posterior: Posterior = "omega"
     """How a group's values are divided among its respondents."""
     mode: Mode = "product"
-    """How what is known of several releases is combined."""
+    """How several releases are combined."""
 
     def run(self, history: History, knowledge: Knowledge) -> Findings:
-        """Find everybody who is at some time held to have one value with near certainty."""
+        """Find the people for whom one value is nearly certain after some release."""
         persons = np.unique(np.concatenate([np.empty(0, np.int64), *(p.persons for p in knowledge.presences)]))
         confidence, inferred = np.zeros(len(persons)), np.zeros(len(persons), dtype=np.int32)
         last = np.empty(0)
-        for believed in self.beliefs(history, knowledge):
-            at, best = persons.searchsorted(believed.persons), believed.posterior.argmax(axis=1)
-            last = believed.posterior[np.arange(len(best)), best]
+        for after in self.beliefs(history, knowledge):
+            at, best = persons.searchsorted(after.persons), after.posterior.argmax(axis=1)
+            last = after.posterior[np.arange(len(best)), best]
             surer = last > confidence[at]
             confidence[at[surer]], inferred[at[surer]] = last[surer], best[surer]
         exposed = np.flatnonzero(confidence >= SURE)
@@ -77,8 +80,8 @@ class BackgroundAttack:
             },
         )
 
-    def beliefs(self, history: History, knowledge: Knowledge) -> Iterator[Believed]:
-        """What the adversary holds likely after each release, in order.
+    def beliefs(self, history: History, knowledge: Knowledge) -> Iterator[ReleasePosterior]:
+        """The adversary's posterior after each release, in order.
 
         Paper: [RPB12] Section 4.5 and Algorithm 3.
 
@@ -91,10 +94,10 @@ class BackgroundAttack:
             _require_small(release, presence, values)
         background = knowledge.background
         if background is None:
-            background = estimated(
-                [_seen(*pair, values) for pair in zip(releases, knowledge.presences, strict=True)], values
+            background = estimate_knowledge(
+                [_frequencies(*pair, values) for pair in zip(releases, knowledge.presences, strict=True)], values
             )
-        automaton, beliefs = resolved(background, None, values), Beliefs.nobody()
+        automaton, beliefs = automaton_of(background, None, values), Beliefs.empty()
         for release, presence in zip(releases, knowledge.presences, strict=True):
             row_class = background.classes.of(presence.qi)
             expected = beliefs.expected(presence.persons, row_class, automaton)
@@ -102,9 +105,10 @@ class BackgroundAttack:
             if presence.group is not None:
                 posterior = posteriors(self.posterior, expected, presence.group, shown)
             else:
-                posterior = spread_omega(expected, _members(release, presence, shown), shown)
-            yield Believed(presence.persons, posterior)
-            beliefs = beliefs.revised(presence.persons, row_class, expected, posterior, automaton, self.mode)
+                posterior = omega_over_groups(expected, _members(release, presence, shown), shown)
+            yield ReleasePosterior(presence.persons, posterior)
+            observation = Observation(presence.persons, row_class, expected, posterior)
+            beliefs = beliefs.revise(observation, automaton, self.mode)
 
     def _note(self, knowledge: Knowledge) -> str:
         source = (
@@ -112,31 +116,31 @@ class BackgroundAttack:
             if knowledge.background is None
             else _SOURCES.get(knowledge.background.source, "declared knowledge")
         )
-        groups = "" if knowledge.groups_known else "; groups are guessed from the boxes"
-        return f"held to have one value with {SURE} or more at some release; {source}{groups}"
+        groups = "" if knowledge.groups_known else "; groups inferred from the boxes"
+        return f"a posterior of {SURE} or more after some release; {source}{groups}"
 
 
 _SOURCES = {
     "domain": "the declared transition table",
     "mined": "transitions mined from the declared corpus",
-    "incremental": "transitions counted in the original tables, more than an outsider has",
+    "incremental": "transitions counted in the original tables, which an outsider does not have",
 }
 
 
 def _require_small(release: Release, presence: Presence, values: int) -> None:
-    """Refuse what memory or patience would not hold."""
+    """Reject what would need too much memory or time."""
     people = len(presence.persons)
     if people * values > MOST_CELLS:
         rule = f"have at most {MOST_CELLS:,} people times values for the attack background"
         raise InvalidParameter(Problem("a release", rule, f"{people * values:,}", "attack a sample of the people"))
     if presence.group is None and people * release.boxes.count > MOST_PAIRS:
-        rule = f"have at most {MOST_PAIRS:,} people times groups for the attack background, where groups are guessed"
+        rule = f"have at most {MOST_PAIRS:,} people times groups for the attack background, where groups are inferred"
         count = f"{people * release.boxes.count:,}"
         raise InvalidParameter(Problem("a release", rule, count, "attack a sample of the people"))
 
 
 def _values(release: Release, values: int) -> Int64:
-    """How often each group shows each value, [groups, values]."""
+    """How often each value occurs in each group, [groups, values]."""
     table = np.zeros((release.boxes.count, values), dtype=np.int64)
     np.add.at(table, (release.group, release.sensitive), 1)
     return table
@@ -149,15 +153,11 @@ def _members(release: Release, presence: Presence, shown: Int64) -> Memberships:
     return Memberships(everyone, presence.group, np.ones(len(everyone)))
 
 
-def _seen(release: Release, presence: Presence, values: int) -> Seen:
-    """What the groups alone say of each person."""
+def _frequencies(release: Release, presence: Presence, values: int) -> GroupFrequencies:
+    """The frequencies of each value in the groups that may contain each person."""
     shown = _values(release, values)
     frequency = shown / np.maximum(shown.sum(axis=1, keepdims=True), 1)
     members = _members(release, presence, shown)
     of_each = np.zeros((len(presence.persons), values))
-    np.add.at(of_each, members.row, members.share[:, None] * frequency[_int(members.group)])
-    return Seen(presence.persons, of_each)
-
-
-def _int(numbers: Int32) -> Int64:
-    return numbers.astype(np.int64)
+    np.add.at(of_each, members.row, members.share[:, None] * frequency[members.group.astype(np.int64)])
+    return GroupFrequencies(presence.persons, of_each)

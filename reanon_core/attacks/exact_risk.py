@@ -1,4 +1,4 @@
-"""Exact risk: count every world that explains the releases, and see what they agree on."""
+"""Exact risk: count every surjection that is consistent with the releases, and compare what they say."""
 
 import math
 from collections.abc import Mapping
@@ -19,21 +19,23 @@ PRINCIPLES: tuple[Principle, ...] = (None, "m-invariance")
 
 @dataclass(frozen=True, kw_only=True)
 class ExactRisk:
-    """Expose everybody to whom all reasonable surjections give the same value.
+    """Expose the people to whom all reasonable surjections assign the same value.
 
-    Paper: [XT07] Definitions 13 and 14. What really happened is one of the surjections, so a value on which all
-    agree is the true one. Only for small histories: the count is exact and its cost grows without bound.
+    The truth is one of the surjections, so a value on which all agree is the true one. Only for small histories: the
+    count is exact, and its cost is exponential.
+
+    Paper: [XT07] Definitions 13 and 14.
     """
 
     name: ClassVar[str] = "risk"
 
     principle: Principle = None
-    """What the adversary knows of the technique: None, or "m-invariance" (one signature for each person)."""
+    """What the adversary knows about the technique: None, or "m-invariance" (one signature per person)."""
     limit: int = 200_000
-    """How many steps the count may take; beyond that the history is refused as too large."""
+    """How many steps the count may take; a history that needs more is refused as too large."""
 
     def __post_init__(self) -> None:
-        """Hold the ranges."""
+        """Validate the ranges."""
         problems = []
         if self.principle not in PRINCIPLES:
             problems.append(Problem("principle", "be None or m-invariance", str(self.principle)))
@@ -42,7 +44,7 @@ class ExactRisk:
         require(problems, InvalidParameter)
 
     def run(self, history: History, knowledge: Knowledge) -> Findings:
-        """Find everybody with risk 1.
+        """Find the people with risk 1.
 
         Raises: InvalidParameter if the history is too large.
         """
@@ -61,12 +63,12 @@ class ExactRisk:
 
 @dataclass(frozen=True, kw_only=True)
 class Risks:
-    """The privacy disclosure risk of everybody in a small history."""
+    """The privacy disclosure risk of the people in a small history."""
 
     total: int
     """The number of reasonable surjections."""
     risk: dict[int, Fraction]
-    """For each person, the share of surjections that give them their true value."""
+    """For each person, the share of surjections that assign their true value."""
 
 
 def disclosure_risks(
@@ -80,7 +82,8 @@ def disclosure_risks(
     """The risk of each person in `truth`, which only the judge can supply.
 
     Paper: [XT07] Definition 14; [XT07] Lemma 3 bounds it by 1/m in an m-invariant history.
-    Raises: InvalidParameter if the history is too large, or nothing explains it.
+
+    Raises: InvalidParameter if the history is too large, or no surjection is reasonable.
     """
     found = count_surjections(history, knowledge, principle=principle, limit=limit)
     if not found.total:

@@ -1,4 +1,4 @@
-"""Worlds: look at every table that the releases leave possible, and see how many of them agree."""
+"""Worlds: enumerate every table that is consistent with the releases, and compare what they say about each person."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,26 +15,27 @@ from reanon_core.model.knowledge import Knowledge
 
 @dataclass(frozen=True, kw_only=True)
 class WorldsAttack:
-    """Expose everybody to whom all possible worlds give the same value, and tell the greatest share of any value.
+    """Expose the people to whom all possible worlds assign the same value, and report the greatest linkage.
 
-    Only for tiny histories: there are as many worlds as permutations, and each is looked at.
-    Paper: [ST15] Definitions 3.1 to 3.3.
+    Only for tiny histories, because all worlds are enumerated.
+
+    Paper: [ST15] Definitions 3.1 to 3.3; Example 3.1 has a linkage of 2/3.
     """
 
     name: ClassVar[str] = "worlds"
 
     people: int = 9
-    """How many people there may be."""
+    """The most people that a history may have."""
     limit: int = 2_000_000
-    """How many steps the search may take; beyond that the history is refused as too large."""
+    """How many steps the search may take; a history that needs more is refused as too large."""
 
     def __post_init__(self) -> None:
-        """Hold the ranges."""
+        """Validate the ranges."""
         wrong = [name for name in ("people", "limit") if getattr(self, name) < 1]
         require([Problem(name, "be at least 1", str(getattr(self, name))) for name in wrong], InvalidParameter)
 
     def run(self, history: History, knowledge: Knowledge) -> Findings:
-        """Find everybody with one value in all worlds.
+        """Find the people with one value in all worlds.
 
         Raises: InvalidParameter if the history is too large.
         """

@@ -1,18 +1,18 @@
-"""The judge's own account of what an adversary believes, from published rows, traces and declared knowledge.
+"""The judge's own account of the adversary's beliefs, from published rows, traces and declared knowledge.
 
-It is written from the paper's definitions as sparse matrices: Q has a row for each person and a column for each state
-that a past may have led to. A window of past values is a number in base 2 ** 15, the latest value in its last digit,
-so that nothing is renumbered when values are added.
+It follows the paper's definitions with sparse matrices: Q has a row for each person and a column for each state that
+the person's past may have led to. A window of past values is a number in base 2 ** 15 whose last digit is the latest
+value, so that windows keep their numbers when values are added.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from reanon_core.checks.groups import hosting_groups
-from reanon_core.checks.posterior import shared_out
-from reanon_core.checks.transition_counts import CountedPast
+from reanon_core.checks.posterior import group_posteriors
+from reanon_core.checks.transition_counts import WindowCounts
 from reanon_core.model.arrays import Bool, Float64, Int32, Int64
 from reanon_core.model.background import START, Background
 from reanon_core.model.ledger import Entry
@@ -23,76 +23,81 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Expectation:
-    """What is expected in each of some states, by class; states without an own row stand for the prior."""
+class StateExpectations:
+    """What is expected in each of some states, by class; a state without a row of its own stands for the prior."""
 
     prior: Float64  # [classes, values]
     table: Float64  # [classes or 1, states, values] zero where there is no own row
     own: Bool  # [classes or 1, states]
 
-    def of(self, row_class: Int32) -> tuple[Float64, Bool]:
-        """The tables of each person's class: [n or 1, states, values], and whether there are own rows."""
+    def of_classes(self, row_class: Int32) -> tuple[Float64, Bool]:
+        """The table of each person's class [n or 1, states, values], and which states have rows of their own."""
         return (self.table, self.own) if len(self.table) == 1 else (self.table[row_class], self.own[row_class])
 
 
 @dataclass(frozen=True, eq=False)
-class Past:
-    """Everybody ever published, the states they may be in, and what was counted in the original tables."""
+class PastBeliefs:
+    """Every person ever published, the states they may be in, and the counts of the original tables."""
 
     persons: Int64  # [p] ascending
     entry: Int64  # [e] the person's row of each entry, ascending
     state: Int64  # [e]
     weight: Float64  # [e]
-    counted: CountedPast
+    counts: WindowCounts
 
     @staticmethod
-    def restored(memory: Memory, background: Background) -> "Past":
-        """The past that `memory` was made of; an empty memory is the time before the first release."""
+    def restored(memory: Memory, background: Background) -> "PastBeliefs":
+        """The beliefs that `memory` packs; an empty memory is the time before the first release."""
         if not memory:
-            nobody, nothing = np.empty(0, np.int64), np.empty(0, np.float64)
-            return Past(nobody, nobody, nobody, nothing, CountedPast.nothing(background))
+            none = np.empty(0, np.int64)
+            return PastBeliefs(none, none, none, np.empty(0, np.float64), WindowCounts.empty(background))
         arrays = {name: np.asarray(value) for name, value in memory.items()}
-        return Past(arrays["persons"], arrays["entry"], arrays["state"], arrays["weight"], CountedPast.restored(arrays))
+        return PastBeliefs(
+            arrays["persons"], arrays["entry"], arrays["state"], arrays["weight"], WindowCounts.restored(arrays)
+        )
 
     def packed(self) -> Memory:
-        """The past as named arrays."""
+        """The beliefs as named arrays."""
         own: Memory = {"persons": self.persons, "entry": self.entry, "state": self.state, "weight": self.weight}
-        return {**own, **self.counted.packed()}
+        return {**own, **self.counts.packed()}
 
 
-def expectations(entry: Entry, past: Past, background: Background) -> tuple[Float64, Past]:
-    """What is expected of everybody in the release before it is seen [n, values], and the past with this table counted.
+def expected_values(entry: Entry, past: PastBeliefs, background: Background) -> tuple[Float64, PastBeliefs]:
+    """RBKsv of the people in the release [n, values], and the past with this table counted.
 
     Paper: [RPB12] Section 5.3.
     """
-    counted = past.counted.with_table(entry.snapshot, background)
-    past = Past(past.persons, past.entry, past.state, past.weight, counted)
+    past = replace(past, counts=past.counts.with_table(entry.snapshot, background))
     row_class = _classes(entry, background)
-    expectation, matrix, _ = _known(entry.trace.persons, past, background)
-    tables, own = expectation.of(row_class)
-    prior = expectation.prior[row_class]
+    expectations, matrix, _ = _states_of(entry.trace.persons, past, background)
+    tables, own = expectations.of_classes(row_class)
+    prior = expectations.prior[row_class]
     if len(tables) == 1:
         return matrix @ tables[0] + (matrix @ ~own[0])[:, None] * prior, past
     dense = matrix.toarray()
     return np.einsum("ns,nsv->nv", dense, tables) + (dense * ~own).sum(axis=1)[:, None] * prior, past
 
 
-def revised(entry: Entry, past: Past, background: Background, expected: Float64, posterior: str, mode: str) -> Past:
-    """The past with this release in it.
+def revise_beliefs(
+    entry: Entry, past: PastBeliefs, background: Background, expected: Float64, posterior: str, mode: str
+) -> PastBeliefs:
+    """The beliefs after this release.
 
-    Paper: [RPB12] Algorithm 3: every sequence of values grows by each value, with the weight that is now known.
+    Paper: [RPB12] Algorithm 3: every sequence of values is extended by each value, weighted by its posterior.
     """
     persons, row_class = entry.trace.persons, _classes(entry, background)
     values = expected.shape[1]
     shown = np.zeros((entry.release.boxes.count, values))
     np.add.at(shown, (entry.release.group, entry.release.sensitive), 1)
-    known = shared_out(posterior, expected, hosting_groups(entry), shown)
-    expectation, matrix, states = _known(persons, past, background)
-    tables, own = expectation.of(row_class)
+    known = group_posteriors(posterior, expected, hosting_groups(entry), shown)
+    expectations, matrix, states = _states_of(persons, past, background)
+    tables, own = expectations.of_classes(row_class)
     if mode == "product" and background.following is None:
-        # Windows that differ in their oldest value only will be one: forgetting it first saves most of the work.
+        # Windows that differ only in their oldest value will become one: dropping it first saves most of the work.
         coo = matrix.tocoo()
-        matrix, states = _matrix(coo.row, CountedPast.kept(states, background.memory)[coo.col], coo.data, len(persons))
+        matrix, states = _matrix(
+            coo.row, WindowCounts.without_oldest(states, background.memory)[coo.col], coo.data, len(persons)
+        )
     coo = matrix.tocoo()
     row, column, weight = coo.row.astype(np.int64), coo.col.astype(np.int64), coo.data
     rows, targets, weights = [], [], []
@@ -101,7 +106,7 @@ def revised(entry: Entry, past: Past, background: Background, expected: Float64,
         if mode == "filter":
             table_row = row if len(tables) > 1 else np.zeros_like(row)
             chance = np.where(
-                own[table_row, column], tables[table_row, column, value], expectation.prior[row_class[row], value]
+                own[table_row, column], tables[table_row, column, value], expectations.prior[row_class[row], value]
             )
             before = expected[row, value]
             share = np.where(before > 0, share * chance / np.where(before > 0, before, 1), share)
@@ -112,8 +117,8 @@ def revised(entry: Entry, past: Past, background: Background, expected: Float64,
     return _with_rows(past, persons, np.concatenate(rows), np.concatenate(targets), np.concatenate(weights))
 
 
-def _with_rows(past: Past, persons: Int64, row: Int64, state: Int64, weight: Float64) -> Past:
-    """The past after these people have new entries; all others keep theirs."""
+def _with_rows(past: PastBeliefs, persons: Int64, row: Int64, state: Int64, weight: Float64) -> PastBeliefs:
+    """The beliefs after these people have new entries; all others keep theirs."""
     everyone = np.union1d(past.persons, persons)
     stays = ~np.isin(past.persons[past.entry], persons)
     entry = np.concatenate(
@@ -123,11 +128,13 @@ def _with_rows(past: Past, persons: Int64, row: Int64, state: Int64, weight: Flo
     weight = np.concatenate([past.weight[stays], weight])
     merged = _matrix(entry, state, weight, len(everyone))
     coo = merged[0].tocoo()
-    return Past(everyone, coo.row.astype(np.int64), merged[1][coo.col], coo.data, past.counted)
+    return PastBeliefs(everyone, coo.row.astype(np.int64), merged[1][coo.col], coo.data, past.counts)
 
 
-def _known(persons: Int64, past: Past, background: Background) -> tuple[Expectation, "csr_array", Int64]:
-    """What is expected in each state that occurs, the matrix Q of these people, and the states of its columns."""
+def _states_of(
+    persons: Int64, past: PastBeliefs, background: Background
+) -> tuple[StateExpectations, "csr_array", Int64]:
+    """The expectations in each state that occurs, the matrix Q of these people, and the states of its columns."""
     at = past.persons.searchsorted(persons)
     here = at < len(past.persons)
     here[here] = past.persons[at[here]] == persons[here]
@@ -138,7 +145,7 @@ def _known(persons: Int64, past: Past, background: Background) -> tuple[Expectat
     row = np.concatenate([place[past.entry[mine]], new])
     state = np.concatenate([past.state[mine], np.full(len(new), START, dtype=np.int64)])
     matrix, states = _matrix(row, state, np.concatenate([past.weight[mine], np.ones(len(new))]), len(persons))
-    return _expectation(states, past.counted, background), matrix, states
+    return _expectations(states, past.counts, background), matrix, states
 
 
 def _matrix(row: Int64, state: Int64, weight: Float64, rows: int) -> tuple["csr_array", Int64]:
@@ -150,28 +157,28 @@ def _matrix(row: Int64, state: Int64, weight: Float64, rows: int) -> tuple["csr_
     return matrix, states
 
 
-def _expectation(states: Int64, counted: CountedPast, background: Background) -> Expectation:
-    values = counted.values
-    prior = _wide(counted.prior() if background.prior is None else background.prior, values)
+def _expectations(states: Int64, counts: WindowCounts, background: Background) -> StateExpectations:
+    values = counts.values
+    prior = _pad_values(counts.prior() if background.prior is None else background.prior, values)
     if background.emission is None:
-        table = counted.rows(states, normalised=background.normalised)[None]
+        table = counts.rows(states, normalised=background.normalised)[None]
     else:
-        table = _wide(background.emission[:, states], values)
+        table = _pad_values(background.emission[:, states], values)
     own = (table.sum(axis=2) > 0) & (states != START)
-    return Expectation(prior, np.where(own[:, :, None], table, 0), own)
+    return StateExpectations(prior, np.where(own[:, :, None], table, 0), own)
 
 
-def _wide(table: Float64, values: int) -> Float64:
-    """As many columns as there are values; what was not foreseen is not expected."""
+def _pad_values(table: Float64, values: int) -> Float64:
+    """As many columns as there are values; an undeclared value is never expected."""
     wide = np.zeros((*table.shape[:-1], values))
     wide[..., : table.shape[-1]] = table
     return wide
 
 
 def _step(states: Int64, value: int, background: Background) -> Int64:
-    """The states after one value more."""
+    """The states after one more value."""
     if background.following is None:
-        return CountedPast.after(states, np.full(len(states), value), background.memory)
+        return WindowCounts.after(states, np.full(len(states), value), background.memory)
     if value >= background.following.shape[1]:
         return np.full(len(states), START, dtype=np.int64)
     after: Int64 = background.following[states, value].astype(np.int64)

@@ -1,11 +1,11 @@
-"""Jensen-Shannon divergence: what an adversary expects of the members of a group is much the same for all."""
+"""Jensen-Shannon divergence: before the release, the adversary expects much the same of all members of a group."""
 
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from reanon_core.checks.adversary_beliefs import Past, expectations, revised
+from reanon_core.checks.adversary_beliefs import PastBeliefs, expected_values, revise_beliefs
 from reanon_core.checks.groups import hosting_groups, unreadable, unreadable_verdict
 from reanon_core.model.arrays import Float64, Int32
 from reanon_core.model.background import Background
@@ -21,10 +21,11 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True, kw_only=True)
 class JsDivergence:
-    """In every group the divergence of what is expected of its members, before the release, is at most j.
+    """In every group the adversary's expectations about its members, before the release, diverge by at most j.
 
-    Paper: [RPB12] Section 6.2. What is expected rests on everything published before, so that the beliefs about
-    everybody ever published are the memory of this check.
+    They depend on all earlier releases, so the memory of this check is the beliefs about every person ever published.
+
+    Paper: [RPB12] Section 6.2.
     """
 
     name: ClassVar[str] = "js-divergence"
@@ -32,16 +33,16 @@ class JsDivergence:
     j: float
     """The greatest divergence, in bits."""
     slack: float = 0.0
-    """By which share j may be passed, where the technique was told to relax."""
+    """By which share j may be exceeded, where the technique relaxes it for leftovers."""
     posterior: Engine = "omega"
-    """How the adversary is taken to share a group's values out."""
+    """How the assumed adversary divides a group's values among its members."""
     mode: Mode = "product"
-    """How the adversary is taken to combine what is known of several releases."""
+    """How the assumed adversary combines several releases."""
     background: Background | None = field(default=None, init=False, repr=False, compare=False)
-    """The knowledge that the adversary is taken to have; None: counted in the original tables."""
+    """The adversary's assumed knowledge; None: counted in the original tables."""
 
     def __post_init__(self) -> None:
-        """Hold the ranges."""
+        """Validate the ranges."""
         problems = [
             Problem(name, "be a number of at least 0", str(getattr(self, name)))
             for name in ("j", "slack")
@@ -62,15 +63,15 @@ class JsDivergence:
         return check
 
     def initial_memory(self) -> Memory:
-        """Nobody was published yet."""
+        """The memory before the first release."""
         return {}
 
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
-        """Judge every group by what was expected of its members, and remember what is known of them now."""
+        """Judge every group by the expectations about its members, and revise the beliefs."""
         if lost := unreadable(entry):
             return unreadable_verdict(self.name, lost), memory
         background = Background() if self.background is None else self.background
-        expected, past = expectations(entry, Past.restored(memory, background), background)
+        expected, past = expected_values(entry, PastBeliefs.restored(memory, background), background)
         divergence = divergences(expected, hosting_groups(entry), entry.release.boxes.count)
         limit = self.j * (1 + self.slack)
         unlike = int(np.count_nonzero(divergence > limit + ROUNDING))
@@ -88,15 +89,16 @@ class JsDivergence:
             observed=observed,
             sentence=f"in every group what is expected of its members diverges by at most {limit:g} bits",
         )
-        past = revised(entry, past, background, expected, self.posterior, self.mode)
+        past = revise_beliefs(entry, past, background, expected, self.posterior, self.mode)
         return verdict, past.packed()
 
 
 def divergences(expected: Float64, group: Int32, groups: int) -> Float64:
-    """The Jensen-Shannon divergence of each group's rows, in bits, every row with the same weight.
+    """The Jensen-Shannon divergence of each group's rows with equal weights, in bits.
 
-    Paper: [RPB12] Section 6.2: the entropy of the mean less the mean of the entropies. Rows are normalised first; a row
-    without any mass is uniform.
+    Rows are normalised first; a row without any mass is uniform.
+
+    Paper: [RPB12] Section 6.2: the entropy of the mean less the mean of the entropies.
     """
     total = expected.sum(axis=1, keepdims=True)
     rows = np.where(total > 0, expected / np.where(total > 0, total, 1), 1 / max(1, expected.shape[1]))

@@ -1,30 +1,30 @@
-"""Possible worlds: every world that was promised explains every release, and no two give a person the same value."""
+"""Possible worlds: each promised world is consistent with every release, and no two assign a person the same value."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from reanon_core.checks.matchings import unmatched_components
-from reanon_core.model.arrays import MISSING, Bool, Int32, Int64
+from reanon_core.checks.matchings import covers, unmatched_components
+from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.ledger import Entry
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
 
 UNKNOWN = -1
-"""A value that no release has shown yet."""
+"""A value that was not shown yet."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PossibleWorlds:
-    """Each of ell worlds explains every release; they give everybody ell different values, and one of them is true.
+    """Each of ell worlds is consistent with every release; they assign each person ell different values, one the true.
 
-    The technique hands over a witness: for each world, the row that shows each person. Nothing of it is believed. The
-    rows are compared with the release and the snapshot, and what each world says of a person is what its rows say, the
-    same in every release. A second judge looks for such rows without the witness, by matching.
+    The technique supplies a witness: for each world, the row of each person. The check does not trust it: it compares
+    the rows with the release and the snapshot, reads what each world assigns to a person from its rows, and requires
+    that it stays the same in every release. It also looks for such rows without the witness, by matching.
 
-    Paper: [ST15] Definitions 3.1 and 3.2; persons are told apart, not quasi-identifiers (erratum E3).
+    Paper: [ST15] Definition 3.2, by person instead of quasi-identifiers (erratum E3); Definition 3.1; Theorem 4.2.
     """
 
     name: ClassVar[str] = "possible-worlds"
@@ -32,15 +32,15 @@ class PossibleWorlds:
     ell: int
     """The number of worlds; at least 2."""
     people_matched: int = 2000
-    """Up to so many people the second judge looks at every component; beyond, at as many components as hold so many."""
+    """The most rows that are matched without the witness: all components of a smaller release, a sample of a larger."""
 
     def __post_init__(self) -> None:
-        """Hold the range."""
+        """Validate the range."""
         if self.ell < 2:
             raise InvalidParameter(Problem("ell", "be at least 2", str(self.ell)))
 
     def initial_memory(self) -> Memory:
-        """Nobody was published yet."""
+        """The memory before the first release."""
         return {
             "time": 0,
             "persons": np.empty(0, np.int64),
@@ -49,7 +49,7 @@ class PossibleWorlds:
         }
 
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
-        """Judge the rows of every world, and what they say of everybody."""
+        """Judge the rows of every world, and what they assign to each person."""
         if not entry.release.size and not len(entry.trace.persons):
             return self._verdict(entry, {}, {}), memory
         flaws = _shape_flaws(entry, self.ell)
@@ -59,11 +59,11 @@ class PossibleWorlds:
         flaws |= _row_flaws(entry, witness)
         if sum(flaws.values()):
             return self._verdict(entry, flaws, {}), memory
-        persons, before = _remembered(entry, memory, self.ell)
-        said, changed = _merged(entry, witness, before)
+        persons, before = _known_suffixes(entry, memory, self.ell)
+        now, changed = _current_suffixes(entry, witness, before)
         place = persons.searchsorted(entry.trace.persons)
         flaws["values that a world gives and gave otherwise before"] = changed
-        suffix = _everybody(entry, memory, persons, place, said)
+        suffix = _all_suffixes(entry, memory, persons, place, now)
         flaws |= _world_flaws(suffix[:, :, place])
         true = np.asarray(memory["true"], np.bool_) & _true_worlds(entry, suffix[:, :, place])
         flaws["worlds of which none is the truth"] = 0 if true.any() else self.ell
@@ -85,7 +85,7 @@ class PossibleWorlds:
 
 
 def _shape_flaws(entry: Entry, ell: int) -> dict[str, int]:
-    """Worlds that are not there, or do not have a row for everybody."""
+    """Worlds that are missing, or have no row for some person."""
     if entry.witness is None:
         return {"worlds without rows": ell}
     rows = entry.witness.rows
@@ -94,14 +94,14 @@ def _shape_flaws(entry: Entry, ell: int) -> dict[str, int]:
     people, published = len(entry.trace.persons), entry.release.size
     torn = rows.shape[1] != people or people != published or entry.auxiliary.total != 0
     unknown = ~np.isin(entry.trace.persons, entry.snapshot.persons)
-    unordered = entry.trace.persons[1:] <= entry.trace.persons[:-1]  # no difference of two: they may be 2^64 apart
+    unordered = entry.trace.persons[1:] <= entry.trace.persons[:-1]  # compared, not subtracted: two may be 2^64 apart
     if torn or unknown.any() or unordered.any():
         return {"worlds that do not show everybody once": ell}
     return {}
 
 
 def _row_flaws(entry: Entry, witness: Int32) -> dict[str, int]:
-    """Paper: [ST15] Definition 3.1: a bijection, each row a generalization of the person it is given to."""
+    """Paper: [ST15] Definition 3.1: a bijection in which each row generalizes its person."""
     release, size = entry.release, entry.release.size
     if ((witness < 0) | (witness >= size)).any():
         return {"rows that do not exist": int(((witness < 0) | (witness >= size)).sum())}
@@ -114,18 +114,13 @@ def _row_flaws(entry: Entry, witness: Int32) -> dict[str, int]:
         for low, high, missing, codes in zip(
             release.boxes.low, release.boxes.high, release.boxes.missing, qi, strict=True
         ):
-            covered &= _covers(low[group], high[group], missing[group] > 0, codes)
+            covered &= covers(low[group], high[group], missing[group] > 0, codes)
         outside += size - int(covered.sum())
     return {"rows that a world gives to two people": shared, "people outside the row a world gives them": outside}
 
 
-def _covers(low: Int32, high: Int32, or_missing: Bool, codes: Int32) -> Bool:
-    covered: Bool = np.where(codes == MISSING, or_missing, (low <= codes) & (codes <= high))
-    return covered
-
-
-def _said(entry: Entry, witness: Int32) -> Int32:
-    """What each world says in this release of each traced person: suffix columns in order, UNKNOWN where not shown."""
+def _shown_suffixes(entry: Entry, witness: Int32) -> Int32:
+    """What each world assigns to each traced person in this release: suffix columns, UNKNOWN where not shown."""
     release, schema = entry.release, entry.snapshot.schema
     columns = np.vstack([release.sensitive[None], release.other])
     for at, name in enumerate((schema.sensitive.name, *schema.other)):
@@ -134,8 +129,8 @@ def _said(entry: Entry, witness: Int32) -> Int32:
     return np.stack([columns[:, rows] for rows in witness])  # [worlds, columns, people]
 
 
-def _remembered(entry: Entry, memory: Memory, ell: int) -> tuple[Int64, Int32]:
-    """Everybody ever published, and what the worlds said so far of those in this release."""
+def _known_suffixes(entry: Entry, memory: Memory, ell: int) -> tuple[Int64, Int32]:
+    """Every person ever published, and what the worlds assigned so far to those in this release."""
     past = np.asarray(memory["persons"], np.int64)
     persons = np.union1d(past, entry.trace.persons)
     columns = 1 + len(entry.snapshot.schema.other)
@@ -147,25 +142,25 @@ def _remembered(entry: Entry, memory: Memory, ell: int) -> tuple[Int64, Int32]:
     return persons, suffix
 
 
-def _merged(entry: Entry, witness: Int32, before: Int32) -> tuple[Int32, int]:
-    """What the worlds said so far and say now, and how often the two differ."""
-    now = _said(entry, witness)
+def _current_suffixes(entry: Entry, witness: Int32, before: Int32) -> tuple[Int32, int]:
+    """What the worlds assign after this release, and how often it contradicts what they assigned before."""
+    now = _shown_suffixes(entry, witness)
     both = (now != UNKNOWN) & (before != UNKNOWN)
     return np.where(now == UNKNOWN, before, now), int((both & (now != before)).sum())
 
 
-def _everybody(entry: Entry, memory: Memory, persons: Int64, place: Int64, said: Int32) -> Int32:
-    """What the worlds say of everybody ever published."""
-    suffix = np.full((len(said), 1 + len(entry.snapshot.schema.other), len(persons)), UNKNOWN, dtype=np.int32)
+def _all_suffixes(entry: Entry, memory: Memory, persons: Int64, place: Int64, now: Int32) -> Int32:
+    """What the worlds assign to every person ever published."""
+    suffix = np.full((len(now), 1 + len(entry.snapshot.schema.other), len(persons)), UNKNOWN, dtype=np.int32)
     past = np.asarray(memory["persons"], np.int64)
     if len(past):
         suffix[:, :, persons.searchsorted(past)] = np.asarray(memory["suffix"], np.int32)
-    suffix[:, :, place] = said
+    suffix[:, :, place] = now
     return suffix
 
 
 def _true_worlds(entry: Entry, suffix: Int32) -> Bool:
-    """The worlds in which everything that was shown of everybody is true."""
+    """The worlds in which everything that was shown is true."""
     at = entry.snapshot.persons.searchsorted(entry.trace.persons)
     truth = np.vstack([entry.snapshot.sensitive[None], entry.snapshot.other])[:, at]
     true: Bool = ((suffix == truth) | (suffix == UNKNOWN)).all(axis=(1, 2))
@@ -173,12 +168,12 @@ def _true_worlds(entry: Entry, suffix: Int32) -> Bool:
 
 
 def _world_flaws(suffix: Int32) -> dict[str, int]:
-    """Paper: [ST15] Definition 3.2 and Theorem 4.2: as many values as worlds."""
+    """Paper: [ST15] Definition 3.2 and Theorem 4.2: a person has as many values as there are worlds."""
     values = np.sort(suffix[:, 0], axis=0)  # [worlds, people]
     shown = values[0] != UNKNOWN
-    alike = (values[1:] == values[:-1]).any(axis=0) & shown
+    repeated = (values[1:] == values[:-1]).any(axis=0) & shown
     partly = (values[0] == UNKNOWN) & (values[-1] != UNKNOWN)
     return {
-        "people to whom two worlds give the same value": int(alike.sum()),
+        "people to whom two worlds give the same value": int(repeated.sum()),
         "people of whom only some worlds say something": int(partly.sum()),
     }

@@ -1,4 +1,4 @@
-"""The judge's own count of what followed what in the original tables."""
+"""The judge's own count of the transitions in the original tables."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from reanon_core.model.snapshot import Snapshot
 from reanon_core.protocols import Memory
 
 BASE = 1 << 15
-"""A window is a number in this base: each value, plus one, is a digit, the latest the last."""
+"""A window is a number in this base: each value plus one is a digit, and the latest value is the last digit."""
 
 
 @dataclass(frozen=True, eq=False)
-class CountedPast:
-    """Windows of past values with how often each value followed, and the window that everybody ended in.
+class WindowCounts:
+    """How often each value followed each window of past values, and the latest window of each person.
 
     Paper: [RPB12] Algorithm 5.
     """
@@ -24,15 +24,15 @@ class CountedPast:
     memory: int
     window: Int64  # [w] ascending; 0 is the empty one
     followed: Int64  # [w, values]
-    newcomers: Int64  # [classes, values] how often people of a class first came with each value
+    newcomers: Int64  # [classes, values] the first value of each person, counted by class
     people: Int64  # [p] ascending
-    ended: Int64  # [p]
+    ended: Int64  # [p] the latest window of each person
 
     @staticmethod
-    def nothing(background: Background) -> "CountedPast":
-        """Before the first table."""
+    def empty(background: Background) -> "WindowCounts":
+        """The counts before the first table."""
         none = np.empty(0, np.int64)
-        return CountedPast(
+        return WindowCounts(
             background.memory,
             np.zeros(1, np.int64),
             np.zeros((1, 0), np.int64),
@@ -42,39 +42,39 @@ class CountedPast:
         )
 
     @staticmethod
-    def restored(arrays: Mapping[str, AnyArray]) -> "CountedPast":
-        """The count that was packed."""
+    def restored(arrays: Mapping[str, AnyArray]) -> "WindowCounts":
+        """The counts that were packed."""
         numbers = {name: np.asarray(arrays[name], dtype=np.int64) for name in _FIELDS}
-        return CountedPast(int(numbers["memory"]), *(numbers[name] for name in _FIELDS[1:]))
+        return WindowCounts(int(numbers["memory"]), *(numbers[name] for name in _FIELDS[1:]))
 
     def packed(self) -> Memory:
-        """The count as named arrays."""
+        """The counts as named arrays."""
         return {"memory": self.memory, **{name: getattr(self, name) for name in _FIELDS[1:]}}
 
     @property
     def values(self) -> int:
-        """The number of values known."""
+        """The number of values so far."""
         return int(self.followed.shape[1])
 
     @staticmethod
     def after(window: Int64, value: Int64, memory: int) -> Int64:
-        """The windows with one value more; the oldest is forgotten."""
+        """The windows with one more value; a full window drops its oldest."""
         longer: Int64 = (window * BASE + value + 1) % BASE**memory
         return longer
 
     @staticmethod
-    def kept(window: Int64, memory: int) -> Int64:
-        """The part of each window that one value more will leave."""
+    def without_oldest(window: Int64, memory: int) -> Int64:
+        """The part of each full window that stays when one more value is added."""
         shorter: Int64 = window % BASE ** (memory - 1)
         return shorter
 
-    def with_table(self, snapshot: Snapshot, background: Background) -> "CountedPast":
-        """Count one more original table, where the knowledge needs it; always know its values."""
+    def with_table(self, snapshot: Snapshot, background: Background) -> "WindowCounts":
+        """Count one more original table where the knowledge needs it; the list of values grows in any case."""
         values = len(snapshot.schema.sensitive.values)
         followed = np.pad(self.followed, ((0, 0), (0, values - self.values)))
         newcomers = np.pad(self.newcomers, ((0, 0), (0, values - self.values)))
         if background.prior is not None and background.emission is not None:
-            return CountedPast(self.memory, self.window, followed, newcomers, self.people, self.ended)
+            return WindowCounts(self.memory, self.window, followed, newcomers, self.people, self.ended)
         value = snapshot.sensitive.astype(np.int64)
         at = self.people.searchsorted(snapshot.persons)
         old = at < len(self.people)
@@ -82,7 +82,7 @@ class CountedPast:
         before = np.zeros(len(value), dtype=np.int64)
         before[old] = self.ended[at[old]]
         np.add.at(newcomers, (background.classes.of(snapshot.qi)[~old], value[~old]), 1)
-        # Every suffix of everybody's history: the window cut to each length, each cut once.
+        # Every suffix of each person's history: the window cut to each length, each cut once.
         cuts = np.unique(
             np.concatenate(
                 [np.stack([np.arange(len(value)), before % BASE**length], axis=1) for length in range(self.memory + 1)]
@@ -97,17 +97,17 @@ class CountedPast:
         ended = np.zeros(len(persons), dtype=np.int64)
         ended[persons.searchsorted(self.people)] = self.ended
         ended[persons.searchsorted(snapshot.persons)] = self.after(before, value, self.memory)
-        return CountedPast(self.memory, window, table, newcomers, persons, ended)
+        return WindowCounts(self.memory, window, table, newcomers, persons, ended)
 
     def prior(self) -> Float64:
-        """The shares of newcomers of each class, or of all where a class has had none."""
+        """The shares of newcomers of each class, or of all newcomers where a class has had none."""
         of_class = self.newcomers.sum(axis=1, keepdims=True)
         of_all = self.newcomers.sum(axis=0) / max(1, int(self.newcomers.sum()))
         shares: Float64 = np.where(of_class > 0, self.newcomers / np.maximum(of_class, 1), of_all)
         return shares
 
     def rows(self, states: Int64, *, normalised: bool) -> Float64:
-        """What followed each window, as shares; a window that nothing followed is cut at its oldest value."""
+        """The shares of what followed each window; a window that was never followed drops its oldest value first."""
         rows, waiting = np.zeros((len(states), self.values)), np.ones(len(states), dtype=np.bool_)
         for length in range(self.memory, 0, -1):
             cut = states % BASE**length

@@ -1,4 +1,6 @@
-"""How far the values of a group are from those of the table, and how unlike the beliefs about its members are."""
+"""How far the values of a group are from those of the table, and how much the beliefs about its members diverge."""
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,64 +11,72 @@ EQUAL, ORDERED, HIERARCHICAL = 0, 1, 2
 ROUNDING = 1e-12
 
 
-@compiled
-def earth_mover(
-    counts: Int64, size: int, share: Float64, ground: int, ancestors: Int32, extra: Float64, spread: Float64
-) -> float:
-    """The earth mover's distance between the values of a group and the shares in the table.
+class Ground(NamedTuple):
+    """The values of the whole table, and how far values are from each other (the ground distance).
 
-    Equal: every two values are 1 apart. Ordered: neighbours are 1 / (values - 1) apart. Hierarchical: two values are
-    as far apart as their lowest common ancestor is high. `ancestors` [depths, values] has the node of each value, root
-    first; `extra` and `spread` are scratch for a number of each node.
+    EQUAL: every two values are 1 apart. ORDERED: neighbours are 1 / (values - 1) apart. HIERARCHICAL: two values are as
+    far apart as their lowest common ancestor is high.
     """
-    values = len(counts)
+
+    kind: int
+    share: Float64  # [values] in the whole table
+    ancestors: Int32  # [depths, values] HIERARCHICAL: the ancestors of each value, root first
+    excess: Float64  # [nodes] scratch
+    flow: Float64  # [nodes] scratch
+
+
+@compiled
+def earth_mover(counts: Int64, size: int, ground: Ground) -> float:
+    """The earth mover's distance between the values of a group and the shares in the table."""
+    values, share, ancestors = len(counts), ground.share, ground.ancestors
+    excess, flow = ground.excess, ground.flow
     distance = 0.0
-    if ground == EQUAL:
+    if ground.kind == EQUAL:
         for value in range(values):
             distance += abs(counts[value] / size - share[value])
         return distance / 2
-    if ground == ORDERED:
+    if ground.kind == ORDERED:
         carried = 0.0
         for value in range(values):
             carried += counts[value] / size - share[value]
             distance += abs(carried)
         return distance / max(1, values - 1)
     height = len(ancestors) - 1
-    extra[:] = 0
+    excess[:] = 0
     for value in range(values):
-        extra[ancestors[height, value]] = counts[value] / size - share[value]
+        excess[ancestors[height, value]] = counts[value] / size - share[value]
     for depth in range(height - 1, -1, -1):
-        _climb(ancestors[depth], ancestors[depth + 1], extra, spread)
+        _sum_children(ancestors[depth], ancestors[depth + 1], excess, flow)
         for value in range(values):
             node = ancestors[depth, value]
-            # What flows out of the children in both directions meets here: half of what they differ, less what is left.
-            distance += (spread[node] - abs(extra[node])) / 2 * ((height - depth) / height)
-            spread[node] = abs(extra[node])
+            # What the children exchange meets here: half of all that flows, less what goes on to the parent.
+            distance += (flow[node] - abs(excess[node])) / 2 * ((height - depth) / height)
+            flow[node] = abs(excess[node])
     return distance
 
 
 @compiled
-def _climb(parent: Int32, child: Int32, extra: Float64, spread: Float64) -> None:
-    """Sum up the children of every node: what is left over of both signs, and how much of either sign there was."""
+def _sum_children(parent: Int32, child: Int32, excess: Float64, flow: Float64) -> None:
+    """Sum over the children of every node: the signed excess, and the absolute amounts that flow."""
     for value in range(len(parent)):
         if parent[value] != child[value]:
-            spread[parent[value]] = 0
-            extra[parent[value]] = 0
+            flow[parent[value]] = 0
+            excess[parent[value]] = 0
         else:
-            spread[parent[value]] = abs(extra[parent[value]])  # a short path: the leaf stands here as well
+            flow[parent[value]] = abs(excess[parent[value]])  # a short path: the leaf occurs at this depth as well
     before = np.int32(-1)
     for value in range(len(parent)):
         if child[value] != before and parent[value] != child[value]:
-            extra[parent[value]] += extra[child[value]]
-            spread[parent[value]] += abs(extra[child[value]])
+            excess[parent[value]] += excess[child[value]]
+            flow[parent[value]] += abs(excess[child[value]])
         before = child[value]
 
 
 @compiled
 def distributions(expected: Float64) -> tuple[Float64, Float64]:
-    """The rows normalised, and the entropy of each in bits; a row without any mass is uniform.
+    """The rows normalised, and the entropy of each in bits; a row without any mass becomes uniform.
 
-    Rows that all sum up to 1 already are given back as they are: a large table is not copied for nothing.
+    A table whose rows all sum up to 1 already is returned as it is, without a copy.
     """
     size, width = expected.shape
     entropy, total = np.zeros(size), np.empty(size)
@@ -87,7 +97,7 @@ def distributions(expected: Float64) -> tuple[Float64, Float64]:
 
 @compiled
 def jensen_shannon(sums: Float64, entropy: float, size: int) -> float:
-    """The divergence of `size` distributions with these sums by value, and this sum of entropies; in bits.
+    """The divergence, in bits, of `size` distributions, from their sums by value and the sum of their entropies.
 
     Paper: [RPB12] Section 6.2, with equal weights.
     """

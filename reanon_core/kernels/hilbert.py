@@ -1,4 +1,4 @@
-"""The Hilbert curve: points that are near each other in many dimensions, near each other in one.
+"""The Hilbert curve, which maps points that are close in many dimensions to indices that are close.
 
 Source: J. Skilling, "Programming the Hilbert curve" (2004): the transpose form, by exchanges and inversions of bits.
 """
@@ -9,22 +9,22 @@ from reanon_core.compiled import compiled
 from reanon_core.model.arrays import MISSING, Int32, Int64, UInt64
 
 INDEX_BITS = 62
-"""An index has at most so many bits."""
-DIGIT = 11
-"""Bits that one pass of the sort looks at."""
+"""The most bits of an index."""
+DIGIT_BITS = 11
+"""The bits that one pass of the radix sort reads."""
 
 
 def hilbert_bits(span: Int64) -> int:
-    """Bits for each attribute: enough to tell all codes apart, if an index can hold them."""
+    """The bits of each attribute: enough to distinguish all codes, if an index has room for them."""
     widest = max(1, int(span.max(initial=0)))
     return max(1, min(widest.bit_length(), INDEX_BITS // max(1, len(span))))
 
 
 @compiled
 def hilbert_indices(qi: Int32, low: Int64, span: Int64, bits: int) -> UInt64:
-    """The place of each point on the curve; `qi` [d, n] holds codes from `low` to `low + span`.
+    """The index of each point on the curve; `qi` [d, n] holds codes from `low` to `low + span`.
 
-    Every attribute is stretched over the whole side of the cube. A missing value has the place of the lowest one.
+    Every attribute is scaled to the whole side of the cube. A missing value counts as the lowest code.
     """
     attributes, rows = qi.shape
     indices = np.zeros(rows, dtype=np.uint64)
@@ -73,17 +73,17 @@ def _transpose(x: Int64, bits: int) -> None:
 
 @compiled
 def stable_order(keys: UInt64, bits: int) -> Int64:
-    """The order of keys of so many bits; equal keys keep theirs. Linear in their number."""
+    """The stable order of keys with `bits` bits, by radix sort."""
     order, spare = np.arange(len(keys)), np.empty(len(keys), dtype=np.int64)
-    count = np.zeros((1 << DIGIT) + 1, dtype=np.int64)
-    for shift in range(0, bits, DIGIT):
+    count = np.zeros((1 << DIGIT_BITS) + 1, dtype=np.int64)
+    for shift in range(0, bits, DIGIT_BITS):
         count[:] = 0
         for i in range(len(keys)):
-            count[((keys[i] >> np.uint64(shift)) & np.uint64((1 << DIGIT) - 1)) + 1] += 1
-        for digit in range(1 << DIGIT):
+            count[((keys[i] >> np.uint64(shift)) & np.uint64((1 << DIGIT_BITS) - 1)) + 1] += 1
+        for digit in range(1 << DIGIT_BITS):
             count[digit + 1] += count[digit]
         for i in range(len(keys)):
-            digit = (keys[order[i]] >> np.uint64(shift)) & np.uint64((1 << DIGIT) - 1)
+            digit = (keys[order[i]] >> np.uint64(shift)) & np.uint64((1 << DIGIT_BITS) - 1)
             spare[count[digit]] = order[i]
             count[digit] += 1
         order, spare = spare, order

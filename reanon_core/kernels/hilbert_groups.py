@@ -1,48 +1,77 @@
-"""Runs of rows along a curve become groups as soon as they are large, close and alike enough."""
+"""Consecutive rows along the Hilbert curve become a group as soon as they are enough, close and alike enough."""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.kernels.group_distances import earth_mover, jensen_shannon
+from reanon_core.kernels.group_distances import Ground, earth_mover, jensen_shannon
 from reanon_core.model.arrays import Float64, Int8, Int32, Int64
 
 ROUNDING = 1e-12
 FEW, FAR, UNLIKE = 1, 2, 3
-"""Why a row was passed over: too few rows or values, too far from the table, beliefs too unlike."""
+"""Why a row has no group: too few rows or values, too far from the table, beliefs that diverge too much."""
+
+
+class View(NamedTuple):
+    """The rows of a view along the curve, with the adversary's revised knowledge (RBKsv) of each."""
+
+    expected: Float64  # [n, values] sums up to 1
+    entropy: Float64  # [n] of each row of `expected`, in bits
+    sensitive: Int32  # [n]
+
+
+class Thresholds(NamedTuple):
+    """What every group must satisfy."""
+
+    k: int
+    """The least number of rows."""
+    ell: int
+    """The least number of distinct sensitive values."""
+    t: float
+    """The greatest earth mover's distance from the table."""
+    j: float
+    """The greatest Jensen-Shannon divergence, in bits."""
+    max_run: int
+    """How many rows are tried as one group before the first of them is skipped; 0 for all."""
+
+
+class NearbyGroups(NamedTuple):
+    """Where a row that was left over looks for a group."""
+
+    groups: int
+    """How many groups along the curve are tried, half of them on each side."""
+    passes: int
+    """How often a row is tried; groups grow meanwhile."""
+
+
+class Groups(NamedTuple):
+    """The group of each row, and the running sums of each group. The kernels write here."""
+
+    group: Int32  # [n] negative for a row without a group
+    reason: Int8  # [n] why a row has none: FEW, FAR or UNLIKE
+    sums: Float64  # [most groups, values] the sum of `expected`
+    counts: Int64  # [most groups, values] how often each sensitive value occurs
+    entropy: Float64  # [most groups] the sum of the rows' entropies
 
 
 @compiled
-def close_runs(
-    order: Int64,  # the rows along the curve
-    rows: Float64,  # [n, values] what is expected of each row's person; sums up to 1
-    entropy: Float64,  # [n]
-    sensitive: Int32,  # [n]
-    share: Float64,  # [values] in the whole table
-    k: int,
-    ell: int,
-    t: float,
-    j: float,
-    max_run: int,
-    ground: int,
-    ancestors: Int32,
-    nodes: int,
-    group: Int32,  # [n] written: the group of each row that gets one
-    why: Int8,  # [n] written: why each other row has none
-    groups: int,
-    group_sums: Float64,  # [most groups, values] written: the sums of each group's rows
-    group_counts: Int64,  # [most groups, values] written: how often each group has each value
-    group_entropy: Float64,  # [most groups] written: the sum of its rows' entropies
+def hilbert_groups(
+    order: Int64, view: View, thresholds: Thresholds, ground: Ground, written: Groups, groups: int
 ) -> int:
-    """Close groups along the order, and give their number.
+    """Form groups of consecutive rows of `order`, numbered from `groups`; returns the number after the last.
 
-    Paper: [RPB12] Algorithm 4, the loop. A run that is full, or has come to the end, and is still unfit gives up its
-    first row, and the next run begins right after that (departure D5); with `max_run` 0 it never does. A test is left
-    out where it cannot succeed: m more rows make a run of q at best q / (q + m) times as unlike, and bring its
-    distance down to (q distance - m) / (q + m) at best.
+    Once a run of rows is full or ends the order, and is still unfit, its first row is skipped and the next run begins
+    right after it (departure D5); with `max_run` 0 it never is. A test is left out where it cannot succeed: m more rows
+    bring the divergence of q rows down to q / (q + m) of it at best, and their distance to (q distance - m) / (q + m).
+
+    Paper: [RPB12] Algorithm 4, lines 8 to 18.
     """
-    values = len(share)
+    expected, entropy, sensitive = view.expected, view.entropy, view.sensitive
+    k, ell, t, j, max_run = thresholds
+    group, reason_of = written.group, written.reason
+    values = expected.shape[1]
     sums, counts = np.zeros(values), np.zeros(values, dtype=np.int64)
-    extra, spread = np.zeros(nodes), np.zeros(nodes)
     begin, end, distinct = 0, 0, 0
     total, least, reason = 0.0, float(k), FEW
     while end < len(order):
@@ -52,25 +81,25 @@ def close_runs(
         counts[sensitive[row]] += 1
         total += entropy[row]
         for value in range(values):
-            sums[value] += rows[row, value]
+            sums[value] += expected[row, value]
         size = end - begin
         fits = False
         if size >= least and distinct >= ell:
-            distance = earth_mover(counts, size, share, ground, ancestors, extra, spread)
+            distance = earth_mover(counts, size, ground)
             if distance > t + ROUNDING:
                 least, reason = size * (1 + distance) / (1 + t) * (1 - 1e-9), FAR
             else:
-                unlike = jensen_shannon(sums, total, size)
-                fits = unlike <= j + ROUNDING
-                least, reason = size * unlike / max(j, ROUNDING) * (1 - 1e-9), UNLIKE
+                divergence = jensen_shannon(sums, total, size)
+                fits = divergence <= j + ROUNDING
+                least, reason = size * divergence / max(j, ROUNDING) * (1 - 1e-9), UNLIKE
         if fits:
             for i in range(begin, end):
                 group[order[i]] = groups
-            group_sums[groups], group_counts[groups], group_entropy[groups] = sums, counts, total
+            written.sums[groups], written.counts[groups], written.entropy[groups] = sums, counts, total
             groups += 1
             begin = end
         elif max_run > 0 and (size >= min(max_run, len(order) - begin) or least > min(max_run, len(order) - begin)):
-            why[order[begin]] = reason
+            reason_of[order[begin]] = reason
             begin += 1
             end = begin
         else:
@@ -78,66 +107,52 @@ def close_runs(
         sums[:], counts[:] = 0, 0
         total, least, reason, distinct = 0.0, float(k), FEW, 0
     for i in range(begin, end):
-        why[order[i]] = reason
+        reason_of[order[i]] = reason
     return groups
 
 
 @compiled
-def join_neighbours(
-    order: Int64,
-    rows: Float64,
-    entropy: Float64,
-    sensitive: Int32,
-    share: Float64,
-    t: float,
-    j: float,
-    ground: int,
-    ancestors: Int32,
-    nodes: int,
-    neighbours: int,
-    passes: int,
-    group: Int32,  # [n] written
-    groups: int,
-    sums: Float64,  # as `close_runs` has left them; written
-    counts: Int64,
-    total: Float64,
+def merge_leftovers(
+    view: View, thresholds: Thresholds, ground: Ground, near: NearbyGroups, written: Groups, groups: int
 ) -> int:
-    """Let every row without a group join the nearest group along the curve that stays fit; how many have joined.
+    """Let every row without a group join the nearest group along the curve that stays fit; returns how many joined.
 
-    Groups are numbered along the curve. At most `neighbours` of them are tried, on both sides in turn. Groups grow
-    meanwhile, so whoever found none is tried again in the next pass.
+    Groups are numbered along the curve and tried on both sides in turn (departure D7). Groups grow meanwhile, so a row
+    that found none is tried again in the next pass.
     """
-    values = len(share)
+    expected, entropy, sensitive = view.expected, view.entropy, view.sensitive
+    group, sums, counts, total = written.group, written.sums, written.counts, written.entropy
+    t, j = thresholds.t, thresholds.j
+    rows, values = expected.shape
     size = np.zeros(groups, dtype=np.int64)
-    extra, spread, more = np.zeros(nodes), np.zeros(nodes), np.empty(values)
-    alone, near = np.empty(len(order), dtype=np.int64), np.empty(len(order), dtype=np.int64)
-    waiting, left = 0, -1
-    for i in range(len(order)):
-        row = order[i]
+    extended = np.empty(values)
+    waiting, left_group = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int64)
+    count, left = 0, -1
+    for row in range(rows):
         own = group[row]
         if own < 0:
-            alone[waiting], near[waiting] = row, left
-            waiting += 1
+            waiting[count], left_group[count] = row, left
+            count += 1
             continue
         left = own
         size[own] += 1
     joined = 0
-    for _ in range(passes):
+    for _ in range(near.passes):
         kept = 0
-        for i in range(waiting):
-            row = alone[i]
-            for step in range(neighbours):
-                own = near[i] - step // 2 if step % 2 == 0 else near[i] + 1 + step // 2
+        for i in range(count):
+            row = waiting[i]
+            for step in range(near.groups):
+                own = left_group[i] - step // 2 if step % 2 == 0 else left_group[i] + 1 + step // 2
                 if own < 0 or own >= groups:
                     continue
                 counts[own, sensitive[row]] += 1
-                fits = earth_mover(counts[own], size[own] + 1, share, ground, ancestors, extra, spread) <= t + ROUNDING
+                fits = earth_mover(counts[own], size[own] + 1, ground) <= t + ROUNDING
                 if fits:
                     for value in range(values):
-                        more[value] = sums[own, value] + rows[row, value]
-                    fits = jensen_shannon(more, total[own] + entropy[row], size[own] + 1) <= j + ROUNDING
+                        extended[value] = sums[own, value] + expected[row, value]
+                    fits = jensen_shannon(extended, total[own] + entropy[row], size[own] + 1) <= j + ROUNDING
                 if fits:
-                    sums[own] = more
+                    sums[own] = extended
                     total[own] += entropy[row]
                     size[own] += 1
                     group[row] = own
@@ -145,9 +160,9 @@ def join_neighbours(
                     break
                 counts[own, sensitive[row]] -= 1
             if group[row] < 0:
-                alone[kept], near[kept] = row, near[i]
+                waiting[kept], left_group[kept] = row, left_group[i]
                 kept += 1
-        if kept == waiting:
+        if kept == count:
             break
-        waiting = kept
+        count = kept
     return joined

@@ -1,11 +1,9 @@
-"""Rings: people in a circle, and random permutations that move everybody only a few places on."""
-
-from typing import NamedTuple
+"""Rings: people in a circle, and random permutations that move each person only a few places on."""
 
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.kernels.diverse_cuts import closure_span
+from reanon_core.kernels.closures import Space, closure_loss, closure_span
 from reanon_core.kernels.siphash import siphash_words
 from reanon_core.model.arrays import Int32, Int64, UInt64
 
@@ -13,61 +11,43 @@ NONE = -1
 BLOCK = 4096
 
 
-class Space(NamedTuple):
-    """What closures are made of: places, and the weights and trees of the attributes."""
-
-    codes: Int32  # [d, n]
-    weight: Int64  # [d]
-    tree: Int32  # [d, depth, leaf] ancestors, root first
-    depths: Int64  # [d]
-    leaves: Int64  # [d, depth, leaf]
-
-
 @compiled
-def greedy_rings(
-    codes: Int32,
-    rows: Int32,
-    start: Int64,
-    sensitive: Int32,
-    ell: int,
-    weight: Int64,
-    tree: Int32,
-    depths: Int64,
-    leaves: Int64,
-) -> Int32:
+def greedy_rings(space: Space, rows: Int32, start: Int64, sensitive: Int32, ell: int) -> Int32:
     """The rows of each bucket in the order of its ring.
 
     `rows` holds bucket after bucket (from `start[b]` to `start[b + 1]`), the rows of a value together, the most
-    frequent value first, in random order within a value. Place h of a ring takes the value that Lemma 8.1 puts there;
-    of the rows with that value the one whose closures with the rows before it lose least, the first of those.
+    frequent value first, in random order within a value. Place h of a ring gets the value that Lemma 8.1 puts there.
+    Of the rows with that value it gets the one whose closures with the ell - 1 rows before it lose least.
+
+    Paper: [ST15] Algorithm 1, Step 5; Lemma 8.1.
     """
-    space = Space(codes, weight, tree, depths, leaves)
     ring = np.empty_like(rows)
-    low, high = np.empty((ell, len(codes)), dtype=np.int32), np.empty((ell, len(codes)), dtype=np.int32)
+    attributes = len(space.codes)
+    low, high = np.empty((ell, attributes), dtype=np.int32), np.empty((ell, attributes), dtype=np.int32)
     for bucket in range(len(start) - 1):
         mine = ring[start[bucket] : start[bucket + 1]]
         pool = rows[start[bucket] : start[bucket + 1]].copy()
         first, last = _value_blocks(pool, sensitive)
-        taken = np.zeros(len(pool), dtype=np.int32)  # of the block that begins here
+        used = np.zeros(len(pool), dtype=np.int32)  # of the block that begins here
         height = len(pool) // ell
         at = 0
         for line in range(height):
             for place in range(line, len(pool), height):
                 near = min(at, ell - 1)
-                _closures_behind(mine[at - near : at], space, low, high)
+                _preceding_closures(mine[at - near : at], space, low, high)
                 block = first[place]
-                begin = block + taken[block]
-                chosen = _cheapest(pool, begin, last[block], near, space, low, high)
-                mine[at] = pool[chosen]
-                pool[chosen] = pool[begin]
-                taken[block] += 1
+                begin = block + used[block]
+                chosen = _cheapest(pool[begin : last[block]], space, low[:near], high[:near])
+                mine[at] = pool[begin + chosen]
+                pool[begin + chosen] = pool[begin]
+                used[block] += 1
                 at += 1
     return ring
 
 
 @compiled
 def _value_blocks(pool: Int32, sensitive: Int32) -> tuple[Int32, Int32]:
-    """For each place where the rows of its value begin, and where those that begin here end."""
+    """For each place the first place of its value's block, and for each such first place the end of the block."""
     first, last = np.empty(len(pool), dtype=np.int32), np.zeros(len(pool), dtype=np.int32)
     block = 0
     for place in range(len(pool)):
@@ -79,8 +59,8 @@ def _value_blocks(pool: Int32, sensitive: Int32) -> tuple[Int32, Int32]:
 
 
 @compiled
-def _closures_behind(before: Int32, space: Space, low: Int32, high: Int32) -> None:
-    """The closures of the last one, two, ... of these rows."""
+def _preceding_closures(before: Int32, space: Space, low: Int32, high: Int32) -> None:
+    """Write the closures of the last row, the last two rows, ... of those before."""
     for step in range(len(before)):
         row = before[len(before) - 1 - step]
         for attribute in range(len(space.codes)):
@@ -90,16 +70,16 @@ def _closures_behind(before: Int32, space: Space, low: Int32, high: Int32) -> No
 
 
 @compiled
-def _cheapest(pool: Int32, begin: int, end: int, near: int, space: Space, low: Int32, high: Int32) -> int:
-    """The place of the row that adds least to the closures, the first of them where several do."""
-    bound = np.int64(0)  # nothing can be better than a row that widens no closure
-    for step in range(near):
-        bound += _loss(low[step], high[step], NONE, space)
-    best, chosen = np.int64(-1), begin
-    for candidate in range(begin, end):
+def _cheapest(candidates: Int32, space: Space, low: Int32, high: Int32) -> int:
+    """The first of the candidates that add least to the closures."""
+    bound = np.int64(0)  # no row can be better than one that widens no closure
+    for step in range(len(low)):
+        bound += closure_loss(low[step], high[step], space)
+    best, chosen = np.int64(-1), 0
+    for candidate in range(len(candidates)):
         loss = np.int64(0)
-        for step in range(near):
-            loss += _loss(low[step], high[step], pool[candidate], space)
+        for step in range(len(low)):
+            loss += _loss_with_row(low[step], high[step], candidates[candidate], space)
         if best < 0 or loss < best:
             best, chosen = loss, candidate
         if loss == bound:
@@ -108,26 +88,26 @@ def _cheapest(pool: Int32, begin: int, end: int, near: int, space: Space, low: I
 
 
 @compiled
-def _loss(low: Int32, high: Int32, row: int, space: Space) -> np.int64:
-    """The loss of a closure, with one more row if there is one."""
-    total = np.int64(0)
+def _loss_with_row(low: Int32, high: Int32, row: int, space: Space) -> np.int64:
+    """The loss of a closure that is extended to one more row."""
+    tree, depths, leaves, weight = space.tree, space.depths, space.leaves, space.weight
+    loss = np.int64(0)
     for attribute in range(len(low)):
-        least, most = low[attribute], high[attribute]
-        if row != NONE:
-            code = space.codes[attribute, row]
-            least, most = min(least, code), max(most, code)
-        span = closure_span(least, most, space.tree[attribute], space.depths[attribute], space.leaves[attribute])
-        total += span * space.weight[attribute]
-    return total
+        code = space.codes[attribute, row]
+        least, most = min(low[attribute], code), max(high[attribute], code)
+        loss += closure_span(least, most, tree[attribute], depths[attribute], leaves[attribute]) * weight[attribute]
+    return loss
 
 
 @compiled
 def random_factors(start: Int64, ell: int, key: UInt64) -> Int32:
-    """For each ring and each of ell - 1 permutations, how many places on everybody is moved, int32[ell - 1, n].
+    """For each ring and each of ell - 1 permutations, how many places on each person is moved, int32[ell - 1, n].
 
-    The permutations of a ring are a 1-factorization of the graph that links everybody to the next ell - 1: all of 1 to
-    ell - 1 occur for everybody. Factors are peeled off one at a time by random walks that end at a free place; the
-    factors that are left always exist, because a regular bipartite graph has a perfect matching.
+    The permutations of a ring are a 1-factorization of the graph that links each person to the next ell - 1: each
+    person is moved by each of 1 to ell - 1 places once. Factors are removed one at a time by random walks that end at a
+    free place. The remaining factors always exist, because a regular bipartite graph has a perfect matching.
+
+    Paper: [ST15] Algorithm 1, Steps 6 and 7; Example 4.1 has 36 such lists.
 
     Source: Goel, Kapralov and Khanna, "Perfect matchings in O(n log n) time in regular bipartite graphs" (STOC 2010).
     """

@@ -15,7 +15,7 @@ NONE = -1
 
 
 class Flows(NamedTuple):
-    """What flows from rows to columns; the flows into one column are linked through `after`."""
+    """Flows from rows to columns; the flows into one column form a linked list through `after`."""
 
     first: Int32  # [columns] the first flow into each column, or NONE
     after: Int32  # [room] the next flow into the same column, or NONE
@@ -24,34 +24,34 @@ class Flows(NamedTuple):
 
 
 class Search(NamedTuple):
-    """The way from a row with something left to the nearest column that lacks something."""
+    """A shortest path from a row with supply left to the nearest column with demand left."""
 
     distance: Sums  # [columns]
-    height: Sums  # [columns] potentials; of columns that were passed, so low that no way leads there
+    height: Sums  # [columns] potentials; of columns that were passed, so low that no path leads there
     passed: Int32  # [columns] the columns that were passed, in order
     passed_at: Sums  # [columns] and their distances
     visited: Int32  # [rows] the rows that were visited, in order
-    lift: Sums  # [rows] what is added to reduced costs from each of them
-    reached_by: Int32  # [rows] the column over which a row is reached
-    come_from: Int32  # [columns] the row over which a column of the path is reached
+    lift: Sums  # [rows] what is added to the reduced costs from each of them
+    reached_by: Int32  # [rows] the column through which a row is reached
+    predecessor: Int32  # [columns] the row through which a column of the path is reached
 
 
 @compiled
 def transport(cost: Costs, supply: Int64, demand: Int64, infinite: np.int32 | np.int64) -> tuple[Int32, Int32, Int64]:
-    """The flows of a cheapest way to empty all supplies into all demands: from, to and amount of each.
+    """The flows of a cheapest solution: origin, target and amount of each.
 
-    Shortest augmenting paths with potentials: reduced costs never get negative, so that each path is found in one sweep
-    and the flow is optimal at the end. A cheap start along tight pairs leaves few paths to be found.
+    Shortest augmenting paths with potentials: reduced costs never become negative, so that one sweep finds each path
+    and the final flow is optimal. A start along pairs without reduced cost leaves few paths to find.
 
     Requires: cost[supplies, demands] at least 0; supplies and demands above 0, with the same sum; `infinite` at least
-    four times the greatest cost times the number of supplies and demands, and twice of it a number of its own type,
-    which is that of all sums. Costs may be of a smaller type: reading them is what takes the time.
+    four times the greatest cost times the number of supplies and demands, and twice of it representable in its type,
+    which is that of all sums. Costs may be of a smaller type, because reading them takes most of the time.
     """
     rows, columns = cost.shape
-    left, lacking = supply.copy(), demand.copy()
+    supply_left, demand_left = supply.copy(), demand.copy()
     u, v = _tight_potentials(cost, infinite)
     flows = _no_flows(columns, 2 * (rows + columns) + 16)
-    used = _fill_tight(cost, u, v, left, lacking, flows)
+    used = _fill_tight(cost, u, v, supply_left, demand_left, flows)
     search = Search(
         np.empty_like(v),
         v.copy(),
@@ -63,13 +63,13 @@ def transport(cost: Costs, supply: Int64, demand: Int64, infinite: np.int32 | np
         np.empty(columns, dtype=np.int32),
     )
     for source in range(rows):
-        while left[source]:
-            goal, far, seen, known = _nearest(source, cost, u, lacking, flows, search, infinite)
+        while supply_left[source]:
+            goal, far, seen, known = _nearest(source, cost, u, demand_left, flows, search, infinite)
             _trace_back(source, goal, known, cost, v, search)
             _raise_potentials(source, far, seen, known, u, v, search)
             if used + columns > len(flows.after):
                 flows = _with_room(flows, 2 * (used + columns))
-            used = _push(source, goal, left, lacking, flows, search, used)
+            used = _push(source, goal, supply_left, demand_left, flows, search, used)
             for at in range(1, seen):
                 search.reached_by[search.visited[at]] = NONE
     return _listed(flows)
@@ -87,7 +87,7 @@ def _no_flows(columns: int, room: int) -> Flows:
 
 @compiled
 def _with_room(flows: Flows, room: int) -> Flows:
-    """The same flows with room for more."""
+    """The same flows in larger arrays."""
     larger = _no_flows(len(flows.first), room)
     larger.first[:] = flows.first
     larger.after[: len(flows.after)] = flows.after
@@ -97,17 +97,17 @@ def _with_room(flows: Flows, room: int) -> Flows:
 
 
 @compiled
-def _fill_tight(cost: Costs, u: Sums, v: Sums, left: Int64, lacking: Int64, flows: Flows) -> int:
-    """Push along pairs without reduced cost as they come; gives how many flows there are."""
+def _fill_tight(cost: Costs, u: Sums, v: Sums, supply_left: Int64, demand_left: Int64, flows: Flows) -> int:
+    """Push along pairs without reduced cost in their order; returns the number of flows."""
     used = 0
     for row in range(len(u)):
         for column in range(len(v)):
-            if left[row] == 0:
+            if supply_left[row] == 0:
                 break
-            if lacking[column] and cost[row, column] - u[row] - v[column] == 0:
-                pushed = min(left[row], lacking[column])
-                left[row] -= pushed
-                lacking[column] -= pushed
+            if demand_left[column] and cost[row, column] - u[row] - v[column] == 0:
+                pushed = min(supply_left[row], demand_left[column])
+                supply_left[row] -= pushed
+                demand_left[column] -= pushed
                 flows.origin[used], flows.amount[used], flows.after[used] = row, pushed, flows.first[column]
                 flows.first[column] = used
                 used += 1
@@ -116,9 +116,9 @@ def _fill_tight(cost: Costs, u: Sums, v: Sums, left: Int64, lacking: Int64, flow
 
 @compiled
 def _nearest(
-    source: int, cost: Costs, u: Sums, lacking: Int64, flows: Flows, search: Search, infinite: np.int32 | np.int64
+    source: int, cost: Costs, u: Sums, demand_left: Int64, flows: Flows, search: Search, infinite: np.int32 | np.int64
 ) -> tuple[int, int, int, int]:
-    """The nearest column that lacks something, its distance, and how many rows were visited and columns passed."""
+    """The nearest column with demand left, its distance, and how many rows were visited and columns passed."""
     distance, visited, number = search.distance, search.visited, u.dtype.type
     distance[:] = infinite
     visited[0], seen, done, known, far = source, 1, 0, 0, 0
@@ -131,7 +131,7 @@ def _nearest(
         for column in range(len(distance)):
             if distance[column] != far:
                 continue
-            if lacking[column]:
+            if demand_left[column]:
                 return column, far, seen, known
             search.passed[known], search.passed_at[known] = column, far
             known += 1
@@ -148,7 +148,7 @@ def _nearest(
 
 @compiled
 def _trace_back(source: int, goal: int, known: int, cost: Costs, v: Sums, search: Search) -> None:
-    """Find the way back: of the rows that lead to a column in its distance, the first that was visited."""
+    """Write the path backwards: of the rows that lead to a column in its distance, the first that was visited."""
     distance, visited, number = search.distance, search.visited, v.dtype.type
     for at in range(known):
         distance[search.passed[at]] = search.passed_at[at]
@@ -157,7 +157,7 @@ def _trace_back(source: int, goal: int, known: int, cost: Costs, v: Sums, search
         at = 0
         while number(search.lift[at] + cost[visited[at], column] - v[column]) != distance[column]:
             at += 1
-        search.come_from[column] = visited[at]
+        search.predecessor[column] = visited[at]
         if visited[at] == source:
             return
         column = search.reached_by[visited[at]]
@@ -177,19 +177,21 @@ def _raise_potentials(source: int, far: int, seen: int, known: int, u: Sums, v: 
 
 
 @compiled
-def _push(source: int, goal: int, left: Int64, lacking: Int64, flows: Flows, search: Search, used: int) -> int:
-    """Push as much along the path as it carries; gives how many flows there are."""
-    pushed = min(left[source], lacking[goal])
+def _push(
+    source: int, goal: int, supply_left: Int64, demand_left: Int64, flows: Flows, search: Search, used: int
+) -> int:
+    """Push as much along the path as possible; returns the number of flows."""
+    pushed = min(supply_left[source], demand_left[goal])
     column = goal
-    while search.come_from[column] != source:
-        row = search.come_from[column]
+    while search.predecessor[column] != source:
+        row = search.predecessor[column]
         column = search.reached_by[row]
         pushed = min(pushed, flows.amount[_flow_of(row, column, flows)])
-    left[source] -= pushed
-    lacking[goal] -= pushed
+    supply_left[source] -= pushed
+    demand_left[goal] -= pushed
     column = goal
     while True:
-        row = search.come_from[column]
+        row = search.predecessor[column]
         flow = _flow_of(row, column, flows)
         if flow == NONE:
             flow = used
@@ -205,7 +207,7 @@ def _push(source: int, goal: int, left: Int64, lacking: Int64, flows: Flows, sea
 
 @compiled
 def _relax(cost: Costs, lift: int, height: Sums, distance: Sums) -> None:
-    """Go on from a row to every column: without branches, in one width of numbers, so that several are done at once."""
+    """Relax the edges from a row to all columns; without branches and in one integer type, so that it is vectorized."""
     number = distance.dtype.type
     start = number(lift)
     for column in range(len(height)):
@@ -214,7 +216,7 @@ def _relax(cost: Costs, lift: int, height: Sums, distance: Sums) -> None:
 
 @compiled
 def _least(distance: Sums) -> int:
-    """The distance of the nearest column."""
+    """The distance of the nearest column that was not passed."""
     least = distance[0]
     for column in range(len(distance)):
         least = min(least, distance[column])

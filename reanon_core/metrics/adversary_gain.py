@@ -13,8 +13,8 @@ from reanon_core.model.ledger import Entry, Ledger
 class Gain:
     """The worth of the beliefs about one release.
 
-    Paper: [RPB12] Section 7.2. The paper's averages are over published rows only, so that they say nothing of the rows
-    that were withheld: two more averages count these as protected, and as exposed.
+    Paper: [RPB12] Section 7.2; Section 7.4 for the confidence. The paper's averages are over published rows only, so
+    that they say nothing of the rows that were withheld: two more averages count these as protected, and as exposed.
     """
 
     gain: float

@@ -1,6 +1,6 @@
-"""An assumption: what somebody expects of sensitive values before a release, and how they hold values to follow.
+"""Background knowledge: which sensitive values an adversary expects, and how they expect values to follow each other.
 
-An adversary has such knowledge, and a defender who wants to see the releases as the adversary will.
+A defender assumes the same knowledge to see the releases as the adversary will.
 """
 
 import hashlib
@@ -12,16 +12,16 @@ from reanon_core.model.arrays import Float64, Int32, frozen
 from reanon_core.model.errors import InvalidParameter, Problem, require
 
 START = 0
-"""The state of somebody of whom nothing was observed."""
+"""The state of a person of whom nothing was observed."""
 LONGEST_MEMORY = 3
-"""The most past values that counted knowledge may look back on: the windows grow as values to this power."""
+"""The longest memory of counted knowledge, in past values; the number of windows is exponential in it."""
 TOLERANCE = 1e-6
-"""How far from 1 the probabilities of a table may sum up."""
+"""By how much the probabilities of a table may exceed 1 in sum."""
 
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """Respondent classes: ranges of some quasi-identifiers. Every combination of ranges is a class."""
+    """Respondent classes: every combination of ranges of some quasi-identifiers is a class."""
 
     attributes: tuple[int, ...] = ()
     """The positions of these quasi-identifiers in the schema."""
@@ -29,7 +29,7 @@ class Classes:
     """For each of them, ascending, the codes at which a new range begins; the first range begins before all codes."""
 
     def __post_init__(self) -> None:
-        """Freeze the arrays and hold the order."""
+        """Freeze the arrays and validate the cuts."""
         object.__setattr__(self, "cuts", tuple(frozen(cuts, np.int32) for cuts in self.cuts))
         problems = []
         if len(self.attributes) != len(self.cuts) or len(set(self.attributes)) != len(self.attributes):
@@ -40,11 +40,11 @@ class Classes:
 
     @property
     def count(self) -> int:
-        """The number of classes; 1 where no attribute tells people apart."""
+        """The number of classes; 1 without attributes."""
         return int(np.prod([len(cuts) + 1 for cuts in self.cuts], dtype=np.int64))
 
     def of(self, qi: Int32) -> Int32:
-        """The class of each person; `qi` [d, n] holds codes. A missing value lies in the first range."""
+        """The class of each person; `qi` [d, n] holds codes. A missing value is in the first range."""
         number = np.zeros(qi.shape[1], dtype=np.int64)
         for attribute, cuts in zip(self.attributes, self.cuts, strict=True):
             number = number * (len(cuts) + 1) + np.searchsorted(cuts, qi[attribute], side="right")
@@ -53,18 +53,20 @@ class Classes:
 
 @dataclass(frozen=True, eq=False)
 class Automaton:
-    """What is expected next, given what was observed: a finite automaton that reads sensitive values.
+    """BKsv and BKseq as a finite automaton that reads a person's sensitive values: what to expect next in each state.
 
-    Paper: [RPB12] Definition 1 (the prior) and Definition 2 (the emission). The paper's function of whole sequences is
-    one of the state that a sequence leads to. A row of the emission without any mass stands for the prior.
+    The paper's BKseq is a function of whole sequences; here it is one of the state that a sequence leads to. A row of
+    the emission without any mass stands for the prior.
+
+    Paper: [RPB12] Definitions 1 and 2: the prior is BKsv, the emission BKseq.
     """
 
-    prior: Float64  # [classes, values] what is expected of somebody of whom nothing was observed
+    prior: Float64  # [classes, values] what is expected of a person of whom nothing was observed
     following: Int32  # [states, values] the state after each value
     emission: Float64  # [classes, states, values] or [1, states, values] what is expected in each state
 
     def __post_init__(self) -> None:
-        """Freeze the arrays and hold the shapes."""
+        """Freeze the arrays and validate them."""
         for name, dtype in (("prior", np.float64), ("following", np.int32), ("emission", np.float64)):
             object.__setattr__(self, name, frozen(getattr(self, name), dtype))
         require(self._problems(), InvalidParameter)
@@ -91,8 +93,8 @@ class Automaton:
         """The number of sensitive values."""
         return int(self.prior.shape[1])
 
-    def widened(self, values: int) -> "Automaton":
-        """The same for a longer list of values. What was not foreseen is not expected, and nothing follows from it."""
+    def with_values(self, values: int) -> "Automaton":
+        """The same for a longer list of values. A new value is never expected, and leads to the start."""
         more = values - self.values
         if more == 0:
             return self
@@ -105,24 +107,24 @@ class Automaton:
 
 @dataclass(frozen=True, eq=False)
 class Background:
-    """What is declared of somebody's knowledge. What is not declared is counted in the original tables so far.
+    """Declared background knowledge. What is not declared is counted in the original tables so far.
 
-    Paper: [RPB12] Section 5.1. Without tables it is IE-BKseq, the knowledge that the data themselves hold.
+    Paper: [RPB12] Section 5.1. Without declared tables it is IE-BKseq, mined from the data themselves.
     """
 
     classes: Classes = Classes()
-    prior: Float64 | None = None  # [classes, values] None: how often people of a class come with each value
-    following: Int32 | None = None  # [states, values] None: windows of the last values, counted in the original tables
+    prior: Float64 | None = None  # [classes, values] None: the first values of people of a class, counted
+    following: Int32 | None = None  # [states, values] None: windows of past values, counted
     emission: Float64 | None = None  # [classes or 1, states, values]
     memory: int = 1
-    """How many past values counted knowledge looks back on."""
+    """How many past values counted knowledge uses."""
     normalised: bool = True
-    """Whether counted probabilities are shares of the occurrences that have a successor, which sum up to 1."""
+    """Whether counted probabilities are shares of the occurrences that have a successor, so that they sum up to 1."""
     source: str = "incremental"
-    """Where the transitions come from: incremental, domain or mined."""
+    """The origin of the transitions: incremental, domain or mined."""
 
     def __post_init__(self) -> None:
-        """Hold the ranges; the tables are held by the automaton they become."""
+        """Validate the ranges; `Automaton` validates the tables."""
         problems = []
         if not 1 <= self.memory <= LONGEST_MEMORY:
             problems.append(Problem("knowledge: memory", f"be between 1 and {LONGEST_MEMORY}", str(self.memory)))
@@ -141,7 +143,7 @@ class Background:
         return self.following is None
 
     def digest(self) -> str:
-        """The sha256 of everything that is declared here, to see that it changed."""
+        """The sha256 of everything declared here, to detect changes."""
         parts = [f"{self.source} {self.memory} {self.normalised} {self.classes.attributes}".encode()]
         parts += [
             b"-" if array is None else f"{array.shape}".encode() + array.tobytes()

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reanon_core.inference.bayes.transition_counts import Counted, needs_counting, resolved
+from reanon_core.inference.bayes.transition_counts import TransitionCounts, automaton_of, needs_counting
 from reanon_core.model.background import Background
 from reanon_core.model.errors import Unpublishable
 from reanon_core.model.knowledge import Knowledge
@@ -31,9 +31,9 @@ def taught(declared: Background, ledger: Ledger) -> Background:
     if not needs_counting(declared):
         return declared
     values = len(ledger.entries[-1].snapshot.schema.sensitive.values)
-    counted = Counted.nothing(declared.classes.count, declared.memory).widened(values)
+    counts = TransitionCounts.empty(declared.classes.count, declared.memory).with_values(values)
     for entry in ledger.entries:
         snapshot = entry.snapshot
-        counted = counted.with_view(snapshot.persons, snapshot.sensitive, declared.classes.of(snapshot.qi))
-    automaton = resolved(declared, counted, values)
+        counts = counts.with_view(snapshot.persons, snapshot.sensitive, declared.classes.of(snapshot.qi))
+    automaton = automaton_of(declared, counts, values)
     return replace(declared, prior=automaton.prior, following=automaton.following, emission=automaton.emission)

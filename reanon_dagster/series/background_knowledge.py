@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reanon_core.inference.bayes.transition_counts import Counted, truncated, windows
+from reanon_core.inference.bayes.transition_counts import TransitionCounts, truncate_memory, windows
 from reanon_core.model.arrays import Float64, Int32
 from reanon_core.model.background import START, Automaton, Background, Classes
 from reanon_core.model.errors import InvalidSchema, Problem, Unpublishable, require
@@ -64,7 +64,7 @@ def _shortened(given: Background, memory: int, key: str) -> Background:
         rule = "be given with a memory for `source: domain`: it says whom the table is averaged over"
         raise InvalidSchema(Problem(f"{key}.prior", rule))
     try:
-        short = truncated(Automaton(given.prior, given.following, given.emission), memory)
+        short = truncate_memory(Automaton(given.prior, given.following, given.emission), memory)
     except Unpublishable as error:
         raise InvalidSchema(Problem(f"{key}.memory", "be smaller for so many values", str(memory))) from error
     return Background(
@@ -200,12 +200,12 @@ class _Tables:
             following = windows(self._values, memory).following
         except Unpublishable as error:
             raise InvalidSchema(Problem(f"{self.key}.memory", "be smaller for so many values", str(memory))) from error
-        counted = Counted.nothing(1, memory).widened(self._values)
+        counts = TransitionCounts.empty(1, memory).with_values(self._values)
         for time in sorted(views, key=_time_order):
             rows = sorted((number[person], value) for person, value in views[time].items())
             persons, value = np.array(rows, dtype=np.int64).T
-            counted = counted.with_view(persons, value.astype(np.int32), np.zeros(len(rows), np.int32))
-        return following, counted.emission(normalised=normalised)[None]
+            counts = counts.with_view(persons, value.astype(np.int32), np.zeros(len(rows), np.int32))
+        return following, counts.emission(normalised=normalised)[None]
 
     @property
     def _values(self) -> int:

@@ -7,6 +7,7 @@ from populations import panel
 from scipy.optimize import linear_sum_assignment
 
 from reanon_core.kernels import matching
+from reanon_core.kernels.matching import Components, LossTables, MatchingLimits, RowsAndPeople
 from reanon_core.metrics.generalization import LossMetric
 from reanon_core.publishing import publish
 from reanon_core.techniques.sequential import generalization
@@ -36,37 +37,17 @@ def ten_releases(people: int = PEOPLE, ell: int = 5, approach: str = "sequential
 
 
 def against_scipy(people: int = PEOPLE, ell: int = 5) -> float:
-    """Our time for the matching of the largest component over that of scipy's linear_sum_assignment, on equal terms.
+    """Our CPU for the matching of the largest component over that of scipy's linear_sum_assignment, on equal terms.
 
     Release 5, the hardest, at the first world that is matched. Ours begins at the orders of rows and people; scipy is
     given the finished table of costs. Both must find the same least cost.
     """
-    caught: list[tuple[object, ...]] = []
-    kept = generalization.matched_people
-
-    def catch(*given: object) -> np.ndarray:
-        caught.append(tuple(one.copy() if isinstance(one, np.ndarray) else one for one in given) if not caught else ())
-        return kept(*given)  # type: ignore[arg-type]
-
-    generalization.matched_people = catch  # type: ignore[assignment]
-    try:
-        technique, snapshot = (
-            Sequential(ell=ell),
-            panel.snapshot(people, panel.columns_of(panel.RELEASES[4])),
-        )
-        publish(technique, snapshot, technique.initial_state(), np.random.default_rng(0))
-    finally:
-        generalization.matched_people = kept
-    row_order, row_key, people_order, people_key, start, *rest = caught[0]
-    largest = int(np.argmax(np.diff(start)))  # type: ignore[arg-type]
-    span = slice(start[largest], start[largest + 1])  # type: ignore[index]
-    rows, them = row_order[span], people_order[span]  # type: ignore[index]
-    alone = np.array([0, len(rows)], dtype=np.int64)
-    local = _numbered(rows, them, row_key, people_key, rest)
+    components, table, tables, limits = _first_matching(people, ell)
+    components, table = _largest_alone(components, table)
     began = time.process_time()
-    partner = matching.matched_people(*local[:4], alone, *local[4:])
+    partner = matching.match_components(components, table, tables, limits)
     ours = time.process_time() - began
-    cost = _costs(local)
+    cost = _costs(table, tables)
     began = time.process_time()
     left, right = linear_sum_assignment(cost)
     scipy = time.process_time() - began
@@ -74,32 +55,49 @@ def against_scipy(people: int = PEOPLE, ell: int = 5) -> float:
     return ours / scipy
 
 
-def _numbered(
-    rows: np.ndarray, them: np.ndarray, row_key: object, people_key: object, rest: list[object]
-) -> list[object]:
-    """The arguments of the kernel for one component alone: its rows and people counted from 0."""
-    low, high, codes, *tables = rest
+Matching = tuple[Components, RowsAndPeople, LossTables, MatchingLimits]
+
+
+def _first_matching(people: int, ell: int) -> Matching:
+    """What the kernel is given for the first world of release 5, before it widens any row."""
+    given: list[Matching] = []
+    kernel = generalization.match_components
+
+    def record(*arguments: object) -> np.ndarray:
+        components, table, tables, limits = arguments
+        if not given:
+            copied = RowsAndPeople(*(one.copy() for one in table))  # type: ignore[attr-defined]
+            given.append((components, copied, tables, limits))  # type: ignore[arg-type]
+        return kernel(components, table, tables, limits)  # type: ignore[arg-type]
+
+    generalization.match_components = record  # type: ignore[assignment]
+    try:
+        technique = Sequential(ell=ell)
+        snapshot = panel.snapshot(people, panel.columns_of(panel.RELEASES[4]))
+        publish(technique, snapshot, technique.initial_state(), np.random.default_rng(0))
+    finally:
+        generalization.match_components = kernel
+    return given[0]
+
+
+def _largest_alone(components: Components, table: RowsAndPeople) -> tuple[Components, RowsAndPeople]:
+    """The largest component by itself, its rows and people numbered from 0."""
+    largest = int(np.argmax(np.diff(components.start)))
+    span = slice(components.start[largest], components.start[largest + 1])
+    rows, people = components.row_order[span], components.person_order[span]
     order = np.arange(len(rows), dtype=np.int32)
-    return [
-        order,
-        row_key[rows],  # type: ignore[index]
-        order,
-        people_key[them],  # type: ignore[index]
-        np.ascontiguousarray(low[:, rows]),  # type: ignore[index]
-        np.ascontiguousarray(high[:, rows]),  # type: ignore[index]
-        np.ascontiguousarray(codes[:, them]),  # type: ignore[index]
-        *tables,
-    ]
+    start = np.array([0, len(rows)], dtype=np.int64)
+    alone = Components(start, order, components.row_key[rows], order, components.person_key[people])
+    low, high, places = table.low[:, rows], table.high[:, rows], table.places[:, people]
+    return alone, RowsAndPeople(*(np.ascontiguousarray(one) for one in (low, high, places)))
 
 
-def _costs(local: list[object]) -> np.ndarray:
-    """The cost of each row for each person, one by one and without any collapse."""
-    low, codes, join, join_at, width, loss, loss_at = (local[at] for at in (4, 6, 9, 10, 11, 12, 13))
-    total = np.zeros((low.shape[1], codes.shape[1]), dtype=np.int64)  # type: ignore[attr-defined]
-    for attribute in range(len(low)):  # type: ignore[arg-type]
-        table = join[join_at[attribute] :][: (low[attribute].max() + 1) * width[attribute]]  # type: ignore[index]
-        table = table.reshape(-1, width[attribute])  # type: ignore[index]
-        losses = loss[loss_at[attribute] :]  # type: ignore[index]
-        wide = losses[table[low[attribute]][:, codes[attribute]]]  # type: ignore[index]
-        total += wide - losses[low[attribute]][:, None]  # type: ignore[index]
+def _costs(table: RowsAndPeople, tables: LossTables) -> np.ndarray:
+    """The cost of each row for each person, one by one, without merging equal values."""
+    total = np.zeros((table.low.shape[1], table.places.shape[1]), dtype=np.int64)
+    for attribute, (nodes, places) in enumerate(zip(table.low, table.places, strict=True)):
+        width = int(tables.width[attribute])
+        join = tables.join[tables.join_at[attribute] :][: (nodes.max() + 1) * width].reshape(-1, width)
+        losses = tables.loss[tables.loss_at[attribute] :]
+        total += losses[join[nodes][:, places]] - losses[nodes][:, None]
     return total

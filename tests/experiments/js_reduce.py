@@ -26,7 +26,7 @@ from populations import exams  # noqa: E402
 
 from reanon_core.attacks.background import BackgroundAttack  # noqa: E402
 from reanon_core.catalog import METRICS  # noqa: E402
-from reanon_core.inference.bayes.transition_counts import Counted, resolved, truncated  # noqa: E402
+from reanon_core.inference.bayes.transition_counts import TransitionCounts, automaton_of, truncate_memory  # noqa: E402
 from reanon_core.metrics.adversary_gain import gains  # noqa: E402
 from reanon_core.model.background import Automaton, Background  # noqa: E402
 from reanon_core.model.errors import Unpublishable  # noqa: E402
@@ -59,7 +59,7 @@ def domain(pool: int = POOL) -> Background:
 @lru_cache(maxsize=8)
 def steps(memory: int, pool: int = POOL) -> Background:
     full = domain(pool)
-    short = truncated(Automaton(full.prior, full.following, full.emission), memory)
+    short = truncate_memory(Automaton(full.prior, full.following, full.emission), memory)
     return replace(full, prior=short.prior, following=short.following, emission=short.emission, memory=memory)
 
 
@@ -71,11 +71,11 @@ def snapshot_only(pool: int = POOL) -> Background:
 
 def counted(snapshots: list[Snapshot], memory: int = 2) -> Background:
     """Algorithm 5 on these tables, with the exact prior of the classes."""
-    counts = Counted.nothing(exams.CLASSES.count, memory).widened(len(exams.exams.VALUES))
+    counts = TransitionCounts.empty(exams.CLASSES.count, memory).with_values(len(exams.exams.VALUES))
     for one in snapshots:
         counts = counts.with_view(one.persons, one.sensitive, exams.CLASSES.of(one.qi))
     known = Background(classes=exams.CLASSES, prior=domain().prior, memory=memory)
-    automaton = resolved(known, counts, len(exams.exams.VALUES))
+    automaton = automaton_of(known, counts, len(exams.exams.VALUES))
     return replace(known, following=automaton.following, emission=automaton.emission, source="mined")
 
 

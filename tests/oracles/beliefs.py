@@ -31,7 +31,7 @@ def expected_by_sequences(posteriors: list[np.ndarray], next_given) -> np.ndarra
 
 
 def counts_by_suffixes(histories: list[list[int]]) -> dict[tuple[int, ...], int]:
-    """How often each sequence is a suffix of somebody's history at some view."""
+    """How often each sequence is a suffix of a person's history at some view."""
     counts: dict[tuple[int, ...], int] = defaultdict(int)
     for history in histories:
         for view in range(1, len(history) + 1):
@@ -53,7 +53,7 @@ def mined(histories: list[list[int]], sequence: tuple[int, ...], value: int, *, 
 def mined_row(
     histories: list[list[int]], window: tuple[int, ...], values: int, *, normalised: bool
 ) -> np.ndarray | None:
-    """The distribution after a window; a window that nothing followed loses its oldest value, and finally all."""
+    """The distribution after a window; a window that was never followed drops its oldest value, and finally all."""
     while window:
         row = np.array([mined(histories, window, value, normalised=normalised) for value in range(values)])
         if row.sum() > 0:
@@ -72,7 +72,7 @@ def divergence(rows: np.ndarray) -> float:
 
 
 def moved_earth(counts: np.ndarray, share: np.ndarray, ground: np.ndarray) -> float:
-    """The earth mover's distance as the linear program it is."""
+    """The earth mover's distance by linear programming."""
     from scipy.optimize import linprog
 
     size = len(share)
@@ -84,10 +84,10 @@ def moved_earth(counts: np.ndarray, share: np.ndarray, ground: np.ndarray) -> fl
     return float(answer.fun)
 
 
-def runs(rows, sensitive, share, *, k, ell, t, j, max_run) -> list[int]:
-    """Algorithm 4 with equal distance: each row's group, or -1; rows are along the curve.
+def consecutive_groups(rows, sensitive, share, *, k, ell, t, j, max_run) -> list[int]:
+    """[RPB12] Algorithm 4 with equal distances: the group of each row along the curve, or -1.
 
-    With max_run 0 it is as the paper writes it. Otherwise a run that is full or at the end gives up its first row.
+    With max_run 0 it is the paper's. Otherwise a run of rows that is full, or ends the view, skips its first row.
     """
     group, groups, begin, end = [-1] * len(rows), 0, 0, 0
     while end < len(rows):

@@ -1,1 +1,1 @@
-"""[RPB12]: what an adversary believes, revised release by release."""
+"""[RPB12]: an adversary's beliefs, revised release by release."""

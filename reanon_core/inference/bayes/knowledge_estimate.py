@@ -1,4 +1,4 @@
-"""Background knowledge from the releases alone: what an outsider without any learns of how values follow each other."""
+"""Background knowledge estimated from the releases alone, as an outsider without any would."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,49 +10,49 @@ from reanon_core.model.arrays import Float64, Int64
 from reanon_core.model.background import START, Background
 
 ROUNDS = 30
-STEADY = 1e-3
-"""Once no transition moves by more than this, the estimate is done."""
+CONVERGED = 1e-3
+"""The estimate is done once no transition changes by more than this."""
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
-    """What one release shows of each person that is in it: how often their group has each value."""
+class GroupFrequencies:
+    """How frequent each value is in the group of each person of a release."""
 
     persons: Int64  # [n] ascending
-    frequency: Float64  # [n, values] sums up to 1, or to 0 for somebody whom no group can show
+    frequency: Float64  # [n, values] sums up to 1, or to 0 for a person whom no group can contain
 
 
-def estimated(releases: Sequence[Seen], values: int) -> Background:
-    """The prior and the transitions, one step back, under which the releases are most to be expected.
+def estimate_knowledge(releases: Sequence[GroupFrequencies], values: int) -> Background:
+    """The prior and the one-step transitions under which the releases are most likely, by expectation maximisation.
 
-    Expectation maximisation: what is believed of a person before and after two releases is counted as a transition in
-    parts. It begins with the frequencies of the groups.
+    Expectation: the beliefs about a person at two consecutive releases count as fractions of transitions. Maximisation:
+    these fractions are normalised. It starts from the frequencies of the groups.
     """
     prior = np.zeros(values)
     transition = np.zeros((values, values))
     for _ in range(ROUNDS):
         started, moved = np.zeros(values), np.zeros((values, values))
         known, belief = np.empty(0, np.int64), np.empty((0, values))
-        for seen in releases:
-            at = known.searchsorted(seen.persons)
+        for release in releases:
+            at = known.searchsorted(release.persons)
             old = at < len(known)
-            old[old] = known[at[old]] == seen.persons[old]
+            old[old] = known[at[old]] == release.persons[old]
             before = belief[at[old]]
-            now = seen.frequency.copy()
+            now = release.frequency.copy()
             if transition.any():
                 expected = before @ transition
-                now[old] = _normalised(now[old] * (expected + 1e-9))
+                now[old] = _normalise(now[old] * (expected + 1e-9))
                 moved += transition * (before.T @ (now[old] / np.maximum(expected, 1e-300)))
             else:
                 moved += before.T @ now[old]
             started += now[~old].sum(axis=0)
             belief[at[old]] = now[old]
             known, belief = (
-                np.insert(known, at[~old], seen.persons[~old]),
+                np.insert(known, at[~old], release.persons[~old]),
                 np.insert(belief, at[~old], now[~old], axis=0),
             )
-        prior, before_that, transition = started / max(started.sum(), 1e-300), transition, _normalised(moved)
-        if np.abs(transition - before_that).max(initial=0) < STEADY:
+        prior, previous, transition = started / max(started.sum(), 1e-300), transition, _normalise(moved)
+        if np.abs(transition - previous).max(initial=0) < CONVERGED:
             break
     following = windows(values, 1).following
     emission = np.zeros((1, len(following), values))
@@ -60,6 +60,6 @@ def estimated(releases: Sequence[Seen], values: int) -> Background:
     return Background(prior=prior[None], following=following, emission=emission, source="releases")
 
 
-def _normalised(rows: Float64) -> Float64:
+def _normalise(rows: Float64) -> Float64:
     total = rows.sum(axis=1, keepdims=True)
     return np.where(total > 0, rows / np.where(total > 0, total, 1), 0)

@@ -1,4 +1,4 @@
-"""Posterior knowledge: how likely each value is for each respondent of a group, once the group's values are seen."""
+"""Posterior knowledge (PKsv): how likely each value is for each respondent of a group, given the group's values."""
 
 from typing import Literal
 
@@ -11,18 +11,19 @@ from reanon_core.model.errors import InvalidParameter, Problem
 Posterior = Literal["omega", "sum", "sinkhorn", "bayes"]
 
 SMALL_GROUP = 1 << 16
-"""The most multisets of values that the exact posterior goes through for one group."""
+"""The most multisets of values that the exact posterior enumerates for one group."""
 ROUNDS = 500
-CLOSE = 1e-10
+CONVERGED = 1e-10
 FAINT = 1e-12
-"""What sinkhorn gives to the impossible, so that it ends where no assignment has all the mass."""
+"""What sinkhorn adds to impossible values, so that it converges where no assignment is possible."""
 
 
 def posteriors(engine: Posterior, expected: Float64, group: Int32, values: Int64) -> Float64:
-    """What is known of each respondent [n, values] after the groups are seen.
+    """PKsv: the posterior of each respondent [n, values] once the groups are published.
 
-    `expected` [n, values] is what was held likely before, `group` [n] the group of each respondent, `values`
-    [groups, values] how often each group shows each value.
+    `expected` [n, values] is the knowledge before the release, `group` [n] the group of each respondent, `values`
+    [groups, values] how often each value occurs in each group.
+
     Paper: [RPB12] Definition 3.
 
     Ensures: every row sums up to 1.
@@ -38,10 +39,12 @@ def posteriors(engine: Posterior, expected: Float64, group: Int32, values: Int64
 
 @compiled
 def omega(expected: Float64, group: Int32, values: Int64) -> Float64:
-    """The Omega-estimate: a value's share of a group is divided among its respondents as they expect it.
+    """The Omega-estimate: each occurrence of a value is divided among the respondents in proportion to `expected`.
 
-    Paper: [RPB12] Section 5.2, after Li, Li and Zhang (2009), whose text we have not compared with. A value that nobody
-    expects is anybody's; whoever expects nothing that the group shows has the frequencies of the group.
+    A value that is expected of no respondent is divided evenly. A respondent of whom no value of the group is expected
+    gets the frequencies of the group.
+
+    Paper: [RPB12] Section 5.2, after Li, Li and Zhang (2009), whose text we have not compared with.
     """
     rows, width = expected.shape
     column = np.zeros(values.shape)
@@ -68,10 +71,11 @@ def omega(expected: Float64, group: Int32, values: Int64) -> Float64:
 
 @compiled
 def sum_of_degrees(expected: Float64, group: Int32, values: Int64) -> Float64:
-    """The paper's own definition, where a configuration's degree is a sum, in closed form.
+    """The paper's own posterior, in which the degree of a configuration is a sum, in closed form.
 
-    With T the sum of all degrees of single associations of respondents and tuples, R of a respondent's and C of a
-    tuple's, a respondent has a tuple with [w + (T - R - C + w) / (k - 1)] / T.
+    Let w be the degree of a single association of a respondent and a tuple, R the sum over the respondent, C over the
+    tuple and T over all. Then the respondent has the tuple with probability [w + (T - R - C + w) / (k - 1)] / T.
+
     Paper: [RPB12] Algorithm 2.
     """
     rows, width = expected.shape
@@ -106,7 +110,7 @@ def sum_of_degrees(expected: Float64, group: Int32, values: Int64) -> Float64:
 
 @compiled
 def _normalise(row: Float64, values: Int64, total: float) -> None:
-    """Make the row sum up to 1; without any mass it gets the frequencies of the group."""
+    """Normalise the row, in place; without any mass it gets the frequencies of the group."""
     shown = values.sum()
     for value in range(len(row)):
         if total > 0:
@@ -128,23 +132,23 @@ def _each_group(engine, expected: Float64, group: Int32, values: Int64) -> Float
 
 
 def _sinkhorn(weights: Float64, count: Int64) -> Float64:
-    """Scale rows and columns in turn until everybody has one value and every value its number of people."""
+    """Scale rows and columns in turn until each respondent has one value and each value its number of respondents."""
     scaled = weights + FAINT
-    share = count * (len(weights) / count.sum())  # counterfeits leave less than one tuple to each respondent
+    share = count * (len(weights) / count.sum())  # with counterfeits there are more tuples than respondents
     for _ in range(ROUNDS):
         scaled *= share / scaled.sum(axis=0)
         rows = scaled.sum(axis=1, keepdims=True)
         scaled /= rows
-        if np.abs(rows - 1).max() < CLOSE:
+        if np.abs(rows - 1).max() < CONVERGED:
             break
     return scaled
 
 
 def _bayes(weights: Float64, count: Int64) -> Float64:
-    """The posterior of independent respondents: a configuration's degree is a product.
+    """The exact posterior of independent respondents: the degree of a configuration is a product (departure D1).
 
-    Departure D1. Exact: the multisets of values that are left are gone through respondent by respondent, forwards and
-    backwards. A value that is left in c tuples can be had in c ways.
+    A forward-backward pass over the respondents, whose states are the multisets of values that are left. A value that
+    is left in c tuples can be chosen in c ways.
     """
     states = int(np.prod(count + 1))
     if states > SMALL_GROUP:
@@ -176,7 +180,7 @@ def _bayes(weights: Float64, count: Int64) -> Float64:
 
 
 def _slices(dimensions: int, value: int) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
-    """Multisets that hold the value, and the same without one of it."""
+    """The multisets that contain the value, and the same with one less of it."""
     whole = [slice(None)] * dimensions
     more, less = whole.copy(), whole.copy()
     more[value], less[value] = slice(1, None), slice(None, -1)

@@ -1,4 +1,4 @@
-"""Sequential knowledge that is counted: how often each value follows each window of past values."""
+"""Sequential knowledge that is mined from tables: how often each value follows each window of past values."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,15 +10,15 @@ from reanon_core.model.background import START, Automaton, Background
 from reanon_core.model.errors import InvalidParameter, Problem, Unpublishable
 
 LARGEST_TABLE = 1 << 24
-"""The most numbers that a table of windows and values may hold: 128 MiB."""
+"""The largest table of windows and values: 128 MiB."""
 FAINT = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """The sequences of at most `memory` past values, numbered: the empty one is START, then by length.
+    """The sequences of at most `memory` past values, numbered by length; the empty one is START.
 
-    An automaton over them forgets the oldest value when a window is full.
+    A full window drops its oldest value when a new one is added.
     """
 
     values: int
@@ -35,16 +35,16 @@ class Windows:
 
 @lru_cache(maxsize=8)
 def windows(values: int, memory: int) -> Windows:
-    """Every window of at most `memory` of so many values.
+    """All windows of at most `memory` values.
 
-    Raises: Unpublishable if they are too many.
+    Raises: Unpublishable if there are too many.
     """
     sizes = [values**length for length in range(memory + 1)]
     if sum(sizes) * values > LARGEST_TABLE:
         works = "a smaller knowledge.memory" if memory > 1 else "fewer sensitive values, such as groups of them,"
         raise Unpublishable(
-            f"knowledge that looks back on {memory} of {values} values needs a table of {sum(sizes) * values:,} "
-            f"numbers; {works} would work"
+            f"sequential knowledge of {memory} past values, with {values} sensitive values, needs a table of "
+            f"{sum(sizes) * values:,} numbers; {works} would work"
         )
     first = np.cumsum([0, *sizes])
     following = np.empty((int(first[-1]), values), dtype=np.int32)
@@ -63,7 +63,7 @@ def windows(values: int, memory: int) -> Windows:
     return Windows(values, memory, first, following, shorter)
 
 
-def renumbered(states: Int32, values: int, more: int, memory: int) -> Int32:
+def renumber_windows(states: Int32, values: int, more: int, memory: int) -> Int32:
     """The numbers of the same windows after the list of values has grown from `values` to `more`."""
     first = np.cumsum([0, *(values**length for length in range(memory + 1))])
     after = np.cumsum([0, *(more**length for length in range(memory + 1))])
@@ -76,16 +76,16 @@ def renumbered(states: Int32, values: int, more: int, memory: int) -> Int32:
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
-    """How often every window was followed by every value, and the window that each person ended in.
+class TransitionCounts:
+    """How often each value followed each window, and the latest window of each person.
 
-    Paper: [RPB12] Algorithm 5. Row START counts the values themselves, so that the row of a window without its latest
-    value says how often the window occurred.
+    Paper: [RPB12] Algorithm 5, SPM-BKseq. Row START counts the values themselves, so that the row of a window without
+    its latest value says how often the window occurred.
     """
 
     memory: int
     successors: Int64  # [states, values]
-    firsts: Int64  # [classes, values] how often people of a class came with each value
+    firsts: Int64  # [classes, values] the first value of each person, counted by class
     persons: Int64  # [p] ascending
     window: Int32  # [p]
 
@@ -105,9 +105,9 @@ class Counted:
         return int(self.successors.shape[1])
 
     @staticmethod
-    def nothing(classes: int, memory: int) -> "Counted":
-        """Before the first table."""
-        return Counted(
+    def empty(classes: int, memory: int) -> "TransitionCounts":
+        """The counts before the first table."""
+        return TransitionCounts(
             memory,
             np.zeros((1, 0), np.int64),
             np.zeros((classes, 0), np.int64),
@@ -115,22 +115,22 @@ class Counted:
             np.empty(0, np.int32),
         )
 
-    def widened(self, values: int) -> "Counted":
+    def with_values(self, values: int) -> "TransitionCounts":
         """The same counts for a longer list of values."""
         if values == self.values:
             return self
         known = np.arange(len(self.successors), dtype=np.int32)
         successors = np.zeros((windows(values, self.memory).count, values), dtype=np.int64)
-        at = renumbered(known, self.values, values, self.memory) if self.values else known[:0]
+        at = renumber_windows(known, self.values, values, self.memory) if self.values else known[:0]
         successors[at, : self.values] = self.successors[: len(at)]
         firsts = np.pad(self.firsts, ((0, 0), (0, values - self.values)))
-        window = renumbered(self.window, self.values, values, self.memory)
-        return Counted(self.memory, successors, firsts, self.persons, window)
+        window = renumber_windows(self.window, self.values, values, self.memory)
+        return TransitionCounts(self.memory, successors, firsts, self.persons, window)
 
-    def with_view(self, persons: Int64, sensitive: Int32, row_class: Int32) -> "Counted":
-        """The counts after one more original table; people are ascending. Weeks without a row are passed over.
+    def with_view(self, persons: Int64, sensitive: Int32, row_class: Int32) -> "TransitionCounts":
+        """The counts after one more original table; people are ascending. Views without the person are skipped.
 
-        Paper: [RPB12] Algorithm 5: every suffix of everybody's history is counted at every view.
+        Paper: [RPB12] Algorithm 5: at every view, every suffix of each person's history is counted.
         """
         table = windows(self.values, self.memory)
         at = self.persons.searchsorted(persons)
@@ -150,7 +150,7 @@ class Counted:
         window = self.window.copy()
         now = table.following[before, sensitive]
         window[at[known]] = now[known]
-        return Counted(
+        return TransitionCounts(
             self.memory,
             successors,
             firsts,
@@ -159,22 +159,22 @@ class Counted:
         )
 
     def prior(self) -> Float64:
-        """How likely each value is for somebody of each class who was never seen before.
+        """BKsv: how likely each value is for a new person of each class; a class without people has the overall shares.
 
-        A class without anybody has the shares of all.
-
-        Ensures: rows sum up to 1, unless nobody was ever seen.
+        Ensures: rows sum up to 1, unless there was never anyone.
         """
-        own, everybody = self.firsts.sum(axis=1, keepdims=True), max(1, int(self.firsts.sum()))
-        prior: Float64 = np.where(own > 0, self.firsts / np.maximum(own, 1), self.firsts.sum(axis=0) / everybody)
+        own, total = self.firsts.sum(axis=1, keepdims=True), max(1, int(self.firsts.sum()))
+        prior: Float64 = np.where(own > 0, self.firsts / np.maximum(own, 1), self.firsts.sum(axis=0) / total)
         return prior
 
     def emission(self, *, normalised: bool) -> Float64:
-        """The share of each value among the successors of each window, [states, values].
+        """BKseq: the share of each value among the successors of each window, [states, values].
 
-        Paper: [RPB12] Algorithm 5. A window that was never followed falls back on the window without its oldest value,
-        and finally has no row, which stands for the prior (departure D3). As the paper has it the shares are of all
-        occurrences, also of the last of each person, which has no successor: they sum up to less than 1 (departure D2).
+        A window that was never followed falls back on the window without its oldest value, and finally has no row,
+        which stands for the prior (departure D3). Not `normalised`, as in the paper, the shares are of all occurrences;
+        the last of each person has no successor, so they sum up to less than 1 (departure D2).
+
+        Paper: [RPB12] Algorithm 5.
         """
         table = windows(self.values, self.memory)
         total = self.successors.sum(axis=1)
@@ -182,24 +182,24 @@ class Counted:
             occurred = np.zeros(table.count, dtype=np.int64)
             occurred[table.following[: table.first[self.memory]]] = self.successors[: table.first[self.memory]]
             total = np.where(total > 0, occurred, 0)
-        return _backed_off(self.successors, total, table)
+        return _back_off(self.successors, total, table)
 
 
 STEPS = 100
-"""How far the population is followed from its start, to average over it."""
+"""For how many steps the population is followed, to average over it."""
 
 
-def truncated(automaton: Automaton, memory: int) -> Automaton:
-    """The same knowledge with a shorter memory: what follows the last values, over all pasts that end in them.
+def truncate_memory(automaton: Automaton, memory: int) -> Automaton:
+    """The same knowledge with a shorter memory: averaged over all pasts that end in the same values.
 
-    Paper: [RPB12] Section 7.3, n-steps DK-BKseq. The average is over a population to which as many people of a class
-    come at every time. A window that never occurs falls back on the window without its oldest value.
+    Paper: [RPB12] Section 7.3, n-steps DK-BKseq. The average is over a population that equally many people of a class
+    enter at every time. A window that never occurs falls back on the window without its oldest value.
     """
     table = windows(automaton.values, memory)
     kinds = max(len(automaton.emission), len(automaton.prior))
     prior = np.broadcast_to(automaton.prior, (kinds, automaton.values))
     chances = np.broadcast_to(automaton.emission, (kinds, *automaton.emission.shape[1:]))
-    state, window, target = _pairs(automaton, prior, table)
+    state, window, target = _reachable_pairs(automaton, prior, table)
     emission = np.zeros((kinds, table.count, automaton.values))
     for kind in range(kinds):
         followed = np.zeros((table.count, automaton.values))
@@ -216,16 +216,16 @@ def truncated(automaton: Automaton, memory: int) -> Automaton:
             np.add.at(mass, target, flow)
             if mass.sum() < FAINT:
                 break
-        emission[kind] = _backed_off(followed, followed.sum(axis=1), table)
+        emission[kind] = _back_off(followed, followed.sum(axis=1), table)
     return Automaton(prior, table.following, emission)
 
 
-def _pairs(automaton: Automaton, prior: Float64, table: Windows) -> tuple[Int64, Int32, Int64]:
-    """Every pair of a state and a window that can be reached, the start first, and the pair after each value."""
+def _reachable_pairs(automaton: Automaton, prior: Float64, table: Windows) -> tuple[Int64, Int32, Int64]:
+    """All pairs of a state and a window that can be reached, the start first, and the pair after each value."""
     possible: Bool = np.any(automaton.emission > 0, axis=0)
     possible[START] = (prior > 0).any(axis=0)
-    number, listed, led = {(START, START): 0}, [(START, START)], []
-    for state, window in listed:  # grows while it is gone through
+    number, listed, targets = {(START, START): 0}, [(START, START)], []
+    for state, window in listed:  # the list grows meanwhile
         row = np.zeros(automaton.values, dtype=np.int64)
         for value in np.flatnonzero(possible[state]):
             pair = (int(automaton.following[state, value]), int(table.following[window, value]))
@@ -233,13 +233,13 @@ def _pairs(automaton: Automaton, prior: Float64, table: Windows) -> tuple[Int64,
                 number[pair] = len(listed)
                 listed.append(pair)
             row[value] = number[pair]
-        led.append(row)
+        targets.append(row)
     pairs = np.array(listed)
-    return pairs[:, 0], pairs[:, 1].astype(np.int32), np.array(led)
+    return pairs[:, 0], pairs[:, 1].astype(np.int32), np.array(targets)
 
 
-def _backed_off(followed: Int64 | Float64, total: Int64 | Float64, table: Windows) -> Float64:
-    """Shares of what followed each window; a window without any falls back on the one without its oldest value."""
+def _back_off(followed: Int64 | Float64, total: Int64 | Float64, table: Windows) -> Float64:
+    """The shares of each window's successors; a window without any falls back on the one without its oldest value."""
     emission: Float64 = followed / np.where(total > 0, total, 1)[:, None]
     emission[START] = 0
     for length in range(2, table.memory + 1):
@@ -249,21 +249,21 @@ def _backed_off(followed: Int64 | Float64, total: Int64 | Float64, table: Window
     return emission
 
 
-def resolved(background: Background, counted: Counted | None, values: int) -> Automaton:
-    """The automaton of this knowledge: what is declared, and what was counted where nothing is.
+def automaton_of(background: Background, counts: TransitionCounts | None, values: int) -> Automaton:
+    """The automaton of this knowledge: as declared, and from the counts where nothing is declared.
 
-    Requires: `counted` covers the values, where something must be counted.
+    Requires: `counts` covers the values, where it is needed.
 
-    Raises: InvalidParameter if it speaks of values that there are not.
+    Raises: InvalidParameter if the knowledge has more values than the schema.
     """
     prior, following, emission = background.prior, background.following, background.emission
-    if counted is not None and prior is None:
-        prior = counted.prior()
-    if counted is not None and (following is None or emission is None):
-        following = windows(values, counted.memory).following
-        emission = counted.emission(normalised=background.normalised)[None]
+    if counts is not None and prior is None:
+        prior = counts.prior()
+    if counts is not None and (following is None or emission is None):
+        following = windows(values, counts.memory).following
+        emission = counts.emission(normalised=background.normalised)[None]
     if prior is None or following is None or emission is None:
-        raise ValueError("knowledge that is not declared must be counted")
+        raise ValueError("knowledge that is not declared needs counts")
     known = following.shape[1]
     if prior.shape[1] < known:
         prior = np.pad(prior, ((0, 0), (0, known - prior.shape[1])))
@@ -271,11 +271,11 @@ def resolved(background: Background, counted: Counted | None, values: int) -> Au
         following = np.pad(following, ((0, 0), (0, prior.shape[1] - known)), constant_values=START)
         emission = np.pad(emission, ((0, 0), (0, 0), (0, prior.shape[1] - known)))
     if prior.shape[1] > values:
-        rule = f"speak of the {values} values that the schema has"
-        raise InvalidParameter(Problem("knowledge", rule, f"of {prior.shape[1]}", "declare the sensitive values"))
-    return Automaton(prior, following, emission).widened(values)
+        rule = f"have no more than the {values} sensitive values of the schema"
+        raise InvalidParameter(Problem("knowledge", rule, f"{prior.shape[1]} values", "declare the sensitive values"))
+    return Automaton(prior, following, emission).with_values(values)
 
 
 def needs_counting(background: Background) -> bool:
-    """Whether something of this knowledge is counted in the original tables."""
+    """Whether some of this knowledge is counted in the original tables."""
     return background.prior is None or background.counts_sequences

@@ -1,4 +1,4 @@
-"""The Omega-estimate where it is not certain which group shows a person."""
+"""The Omega-estimate where the adversary does not know which group contains a person."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ from reanon_core.inference.view.possible_groups import Memberships
 from reanon_core.model.arrays import Float64, Int64
 
 
-def spread_omega(expected: Float64, members: Memberships, values: Int64) -> Float64:
-    """The Omega-estimate over all groups that may show a person, each with its share; without doubt it is `omega`.
+def omega_over_groups(expected: Float64, members: Memberships, values: Int64) -> Float64:
+    """The Omega-estimate over all groups that may contain a person, each with its share; with one group it is `omega`.
 
-    Whoever no group can show is known no better than before.
+    A person whom no group can contain keeps the knowledge from before.
     """
     row, group, share = members.row, members.group, members.share[:, None]
     column, size = np.zeros(values.shape), np.zeros(len(values))

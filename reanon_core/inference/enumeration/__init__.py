@@ -1,1 +1,1 @@
-"""[XT07], [ST15]: every world of a tiny history, counted one by one."""
+"""[XT07], [ST15]: every possible world of a tiny history, by enumeration."""

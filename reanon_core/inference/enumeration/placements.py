@@ -1,7 +1,7 @@
-"""Placements: in how many ways people can have been shown by the rows of a few connected groups.
+"""Placements: in how many ways people can be assigned to the rows of a few connected groups.
 
-Once everybody has a value (and a signature, where the principle asks for one), releases have nothing to do with
-each other any more: for each such choice the ways to place people are counted release by release and multiplied.
+Once each person has a value (and a signature, where the principle requires one), releases are independent of each
+other: for each such choice the placements are counted release by release and multiplied.
 """
 
 from collections import Counter, defaultdict
@@ -13,30 +13,30 @@ from typing import NamedTuple
 from reanon_core.model.errors import InvalidParameter, Problem
 
 Cell = tuple[int, int, int]
-"""Release, group and sensitive value: the rows with all three are alike."""
+"""Release, group and sensitive value: rows that agree in all three are interchangeable."""
 Group = tuple[int, int]
 """Release and group."""
 Signature = frozenset[int]
 
 
 class Option(NamedTuple):
-    """What a person may be, and which rows may show them then."""
+    """A value and signature that a person may have, and the cells that may contain them then."""
 
     value: int
     signature: Signature
-    """Empty where no principle asks for one."""
+    """Empty where no principle requires one."""
     releases: tuple[tuple[Cell, ...], ...]
-    """For each release of the person's lifespan, the cells that may show them."""
+    """For each release of the person's lifespan, the cells that may contain them."""
 
 
 class Budget:
-    """How many steps a count may still take."""
+    """The number of steps that an enumeration may still take."""
 
     def __init__(self, limit: int) -> None:
         self.limit, self.left = limit, limit
 
     def require(self, steps: int) -> None:
-        """Refuse at once what would take more steps than there are, without taking any.
+        """Refuse at once what would take more steps than are left.
 
         Raises: InvalidParameter.
         """
@@ -45,9 +45,9 @@ class Budget:
             self.spend()
 
     def spend(self) -> None:
-        """Take one step.
+        """Use one step.
 
-        Raises: InvalidParameter if there is none left.
+        Raises: InvalidParameter if none is left.
         """
         self.left -= 1
         if self.left < 0:
@@ -61,34 +61,34 @@ class Budget:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Board:
-    """The published rows of some groups."""
+class RowCounts:
+    """How many rows some groups have, by cell and by group."""
 
     rows: dict[Cell, int]
-    """How many rows each cell has."""
+    """The number of rows of each cell."""
     people: dict[Group, int]
-    """How many rows of each group are people's."""
+    """The number of people in each group."""
     counterfeits: dict[Group, int]
-    """How many rows of each group are not, zeros included."""
+    """The number of counterfeits in each group, zeros included."""
     signatures: dict[Group, Signature]
-    """The signature of each group; empty where no principle asks for one."""
+    """The signature of each group; empty where no principle requires one."""
 
 
-def counted_placements(
-    board: Board, options: dict[int, list[Option]], budget: Budget
+def count_placements(
+    table: RowCounts, options: dict[int, list[Option]], budget: Budget
 ) -> tuple[int, dict[int, dict[int, int]]]:
-    """The number of placements of all people on the board, and for each person by the value it gives them."""
-    times = sorted({time for time, _ in board.people})
-    orders = prod((factorial(count) for count in board.counterfeits.values()), start=1)
+    """The number of placements of all people in these rows, and for each person the number by assigned value."""
+    times = sorted({time for time, _ in table.people})
+    orders = prod((factorial(count) for count in table.counterfeits.values()), start=1)
     counts: dict[int, Counter[int]] = {person: Counter() for person in options}
     known: dict[tuple[int, tuple[tuple[Cell, ...], ...]], int] = {}
     total = 0
-    for choice in _choices(board, list(options.values()), budget):
+    for choice in _choices(table, list(options.values()), budget):
         ways = orders
         for time in times:
             key = time, tuple(cells for option in choice for cells in option.releases if cells[0][0] == time)
             if key not in known:
-                known[key] = _placed(board, *key, budget)
+                known[key] = _count_in_release(table, *key, budget)
             ways *= known[key]
             if not ways:
                 break
@@ -99,17 +99,17 @@ def counted_placements(
     return total, {person: dict(by_value) for person, by_value in counts.items()}
 
 
-def _choices(board: Board, options: list[list[Option]], budget: Budget) -> Iterator[tuple[Option, ...]]:
-    """Every choice of one option for each person for which there are rows and room enough."""
+def _choices(table: RowCounts, options: list[list[Option]], budget: Budget) -> Iterator[tuple[Option, ...]]:
+    """Every choice of one option per person for which each value and each signature has enough rows."""
     rows: Counter[tuple[int, int, Signature]] = Counter()
     room: Counter[tuple[int, Signature]] = Counter()
-    for (time, group, value), count in board.rows.items():
-        rows[time, value, board.signatures[time, group]] += count
-    for (time, group), people in board.people.items():
-        room[time, board.signatures[time, group]] += people
+    for (time, group, value), count in table.rows.items():
+        rows[time, value, table.signatures[time, group]] += count
+    for (time, group), people in table.people.items():
+        room[time, table.signatures[time, group]] += people
     chosen: list[Option] = []
 
-    def chosen_from(turn: int) -> Iterator[tuple[Option, ...]]:
+    def choose_from(turn: int) -> Iterator[tuple[Option, ...]]:
         if turn == len(options):
             yield tuple(chosen)
             return
@@ -122,31 +122,31 @@ def _choices(board: Board, options: list[list[Option]], budget: Budget) -> Itera
                 rows.subtract(of_value)
                 room.subtract(of_signature)
                 chosen.append(option)
-                yield from chosen_from(turn + 1)
+                yield from choose_from(turn + 1)
                 chosen.pop()
                 rows.update(of_value)
                 room.update(of_signature)
 
-    return chosen_from(0)
+    return choose_from(0)
 
 
-def _placed(board: Board, time: int, choices: tuple[tuple[Cell, ...], ...], budget: Budget) -> int:
-    """In how many ways people can take the rows of one release, each one of their cells.
+def _count_in_release(table: RowCounts, time: int, choices: tuple[tuple[Cell, ...], ...], budget: Budget) -> int:
+    """In how many ways people can be assigned to the rows of one release, each in one of their cells.
 
-    A dynamic program over the people. Its state is how many rows are left of each cell, and, after those, how
-    many people each group still has to show: the last rows of a group are its counterfeits'.
+    A dynamic program over the people. Its state is the number of rows left in each cell, followed by the number of
+    people still missing from each group: the rows that remain are the group's counterfeits.
     """
-    cells = [cell for cell in board.rows if cell[0] == time]
-    groups = [group for group in board.people if group[0] == time]
+    cells = [cell for cell in table.rows if cell[0] == time]
+    groups = [group for group in table.people if group[0] == time]
     place = {cell: at for at, cell in enumerate(cells)}
     room = {group: len(cells) + at for at, group in enumerate(groups)}
-    ways = {(*(board.rows[cell] for cell in cells), *(board.people[group] for group in groups)): 1}
+    ways = {(*(table.rows[cell] for cell in cells), *(table.people[group] for group in groups)): 1}
     for choice in choices:
         after: dict[tuple[int, ...], int] = defaultdict(int)
         for state, count in ways.items():
             for cell in choice:
                 budget.spend()
-                rows = state[place[cell]]  # any of the rows that are alike
+                rows = state[place[cell]]  # any of the interchangeable rows
                 if rows and state[room[cell[:2]]] > 0:
                     left = list(state)
                     left[place[cell]] -= 1

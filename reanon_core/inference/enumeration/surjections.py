@@ -1,7 +1,7 @@
-"""Reasonable surjections: every way in which the releases can have come about, counted exactly.
+"""Reasonable surjections: every way in which the releases can have been produced, counted exactly.
 
-A surjection gives each published row of each release to a person who is present there, or to one of the
-counterfeits of the row's group. People who can never share a group are counted apart and the counts multiplied.
+A surjection maps each published row of each release to a person who is present there, or to one of the counterfeits of
+the row's group. People who can never share a group are counted separately and the counts multiplied.
 
 Paper: [XT07] Definitions 9 to 14. QI values may differ from release to release; a person keeps one value.
 """
@@ -13,13 +13,13 @@ from math import prod
 from typing import Literal
 
 from reanon_core.inference.enumeration.placements import (
-    Board,
     Budget,
     Cell,
     Group,
     Option,
+    RowCounts,
     Signature,
-    counted_placements,
+    count_placements,
 )
 from reanon_core.inference.view.sensitive_releases import sensitive_releases
 from reanon_core.model.arrays import MISSING
@@ -28,20 +28,20 @@ from reanon_core.model.knowledge import Knowledge
 from reanon_core.model.release import Boxes
 
 Principle = Literal["m-invariance"] | None
-"""What the adversary knows of the technique: nothing, or that a person has one signature in all releases."""
+"""What the adversary knows about the technique: nothing, or that a person has one signature in all releases."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Surjections:
-    """How many reasonable surjections there are, and how many give each person each value."""
+    """The number of reasonable surjections, and how many of them assign each value to each person."""
 
     total: int
-    """n_total of the paper."""
+    """The paper's n_total."""
     by_value: dict[int, dict[int, int]]
-    """For each person, for each value that is possible, the number of surjections that give it."""
+    """For each person and each possible value, the number of surjections that assign it."""
 
     def share(self, person: int, value: int) -> Fraction:
-        """The share of surjections that give the person this value: the risk, if it is the true one.
+        """The share of surjections that assign this value to the person: the risk, if it is the true one.
 
         Paper: [XT07] Definition 14.
         """
@@ -53,7 +53,10 @@ def count_surjections(
 ) -> Surjections:
     """Count the reasonable surjections of a small history.
 
-    Paper: [XT07] Definition 13. The counterfeits of a group are different rows of B(n), so their orders count.
+    The counterfeits of a group are different rows of B(n), so their orders count.
+
+    Paper: [XT07] Definition 13.
+
     Raises: InvalidParameter if more than `limit` steps were needed.
     """
     budget = Budget(limit)
@@ -62,10 +65,10 @@ def count_surjections(
         len(here.persons) * one.release.boxes.count
         for here, one in zip(knowledge.presences, history.releases, strict=True)
     )
-    budget.require(sum(pairs))  # to look at every box for everybody takes that many steps already
-    board = _board(history, principle)
-    options = _options(history, knowledge, board)
-    parts = [counted_placements(*part, budget) for part in _parts(board, options)]
+    budget.require(sum(pairs))  # comparing every person with every box alone takes that many steps
+    table = historical_union(history, principle)
+    options = _options(history, knowledge, table)
+    parts = [count_placements(*part, budget) for part in _parts(table, options)]
     total = prod((of_part for of_part, _ in parts), start=1)
     return Surjections(
         total=total,
@@ -91,8 +94,8 @@ def contains(boxes: Boxes, group: int, point: list[int]) -> bool:
     return True
 
 
-def _board(history: History, principle: Principle) -> Board:
-    """The rows of all releases.
+def historical_union(history: History, principle: Principle) -> RowCounts:
+    """The rows of all releases, counted.
 
     Paper: [XT07] Definition 9, the generalized historical union.
     """
@@ -109,22 +112,22 @@ def _board(history: History, principle: Principle) -> Board:
     for (time, group, value), count in rows.items():
         people[time, group] += count
         values[time, group].add(value)
-    return Board(
+    return RowCounts(
         rows=rows,
         people=people,
         counterfeits=counterfeits,
-        # Without a principle every signature is as good as any other.
+        # Without a principle signatures are ignored.
         signatures={group: frozenset(held) if principle else frozenset() for group, held in values.items()},
     )
 
 
-def _options(history: History, knowledge: Knowledge, board: Board) -> dict[int, list[Option]]:
-    """For each person, every value and signature with the cells that can show them in each release of the lifespan.
+def _options(history: History, knowledge: Knowledge, table: RowCounts) -> dict[int, list[Option]]:
+    """For each person, every value and signature with the cells that can contain them in each release of the lifespan.
 
     Paper: [XT07] Definition 13, conditions 1.1, 1.2 and, for a principle, 2.
     """
     cells_of: dict[Group, list[Cell]] = defaultdict(list)
-    for cell in board.rows:
+    for cell in table.rows:
         cells_of[cell[:2]].append(cell)
     lifespans: dict[int, list[dict[tuple[int, Signature], list[Cell]]]] = defaultdict(list)
     for time, (published, presence) in enumerate(zip(history.releases, knowledge.presences, strict=True)):
@@ -133,13 +136,13 @@ def _options(history: History, knowledge: Knowledge, board: Board) -> dict[int, 
             open_to: dict[tuple[int, Signature], list[Cell]] = defaultdict(list)
             for group in ((time, number) for number in range(boxes.count) if contains(boxes, number, point)):
                 for cell in cells_of[group]:
-                    open_to[cell[2], board.signatures[group]].append(cell)
+                    open_to[cell[2], table.signatures[group]].append(cell)
             lifespans[person].append(open_to)
     return {person: _consistent(lifespan) for person, lifespan in lifespans.items()}
 
 
 def _consistent(lifespan: list[dict[tuple[int, Signature], list[Cell]]]) -> list[Option]:
-    """The options that all releases of a lifespan allow."""
+    """The options that are possible in all releases of a lifespan."""
     common = set(lifespan[0]).intersection(*lifespan[1:])
     return [
         Option(value, signature, tuple(tuple(cells[value, signature]) for cells in lifespan))
@@ -147,34 +150,34 @@ def _consistent(lifespan: list[dict[tuple[int, Signature], list[Cell]]]) -> list
     ]
 
 
-def _parts(board: Board, options: dict[int, list[Option]]) -> list[tuple[Board, dict[int, list[Option]]]]:
-    """The board cut where nobody may be on both sides, with the people of each part."""
+def _parts(table: RowCounts, options: dict[int, list[Option]]) -> list[tuple[RowCounts, dict[int, list[Option]]]]:
+    """The connected parts of the rows and people: no person can be in groups of two parts."""
     reach = {
         person: {cell[:2] for option in choices for cells in option.releases for cell in cells}
         for person, choices in options.items()
     }
-    met: dict[Group, list[int]] = {group: [] for group in board.people}
+    people_of: dict[Group, list[int]] = {group: [] for group in table.people}
     for person, groups in reach.items():
         for group in groups:
-            met[group].append(person)
+            people_of[group].append(person)
     seen: set[Group] = set()
-    parts = [_connected(start, met, reach, seen) for start in met if start not in seen]
-    # Whom no row can show makes the whole history impossible: a part of their own that has no placement.
+    parts = [_connected(start, people_of, reach, seen) for start in people_of if start not in seen]
+    # A person whom no row can contain makes the whole history impossible: a part of their own, without any placement.
     parts += [({person}, set()) for person, groups in reach.items() if not groups]
     return [
-        (_cut(board, groups), {person: choices for person, choices in options.items() if person in persons})
+        (_restrict(table, groups), {person: choices for person, choices in options.items() if person in persons})
         for persons, groups in parts
     ]
 
 
 def _connected(
-    start: Group, met: dict[Group, list[int]], reach: dict[int, set[Group]], seen: set[Group]
+    start: Group, people_of: dict[Group, list[int]], reach: dict[int, set[Group]], seen: set[Group]
 ) -> tuple[set[int], set[Group]]:
-    """Everybody and every group that hang together with `start`; the groups are marked as seen."""
+    """The people and groups that are connected with `start`; the groups are added to `seen`."""
     persons: set[int] = set()
     groups, queue = {start}, [start]
     while queue:
-        for person in met[queue.pop()]:
+        for person in people_of[queue.pop()]:
             persons.add(person)
             fresh = reach[person] - groups
             groups |= fresh
@@ -183,11 +186,11 @@ def _connected(
     return persons, groups
 
 
-def _cut(board: Board, groups: set[Group]) -> Board:
-    """The board of these groups alone."""
-    return Board(
-        rows={cell: count for cell, count in board.rows.items() if cell[:2] in groups},
-        people={group: count for group, count in board.people.items() if group in groups},
-        counterfeits={group: count for group, count in board.counterfeits.items() if group in groups},
-        signatures={group: signature for group, signature in board.signatures.items() if group in groups},
+def _restrict(table: RowCounts, groups: set[Group]) -> RowCounts:
+    """The rows of these groups alone."""
+    return RowCounts(
+        rows={cell: count for cell, count in table.rows.items() if cell[:2] in groups},
+        people={group: count for group, count in table.people.items() if group in groups},
+        counterfeits={group: count for group, count in table.counterfeits.items() if group in groups},
+        signatures={group: signature for group, signature in table.signatures.items() if group in groups},
     )

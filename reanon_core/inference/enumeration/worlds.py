@@ -1,8 +1,8 @@
-"""Every possible world of a tiny history: tables that the releases leave possible, counted one by one.
+"""Every possible world of a tiny history, by enumeration.
 
-A world gives every person one value of each column that is never generalized (the suffix). It is possible if, in each
-release, the rows can be given to the people one by one, each covering its person and with the suffix that the world
-gives them.
+A world assigns each person one value of each column that is never generalized (the suffix). It is possible if, in each
+release, rows and people can be matched one to one, so that each row covers its person and has the suffix that the world
+assigns to them.
 
 Paper: [ST15] Definition 3.1.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 
-from reanon_core.model.arrays import MISSING
+from reanon_core.inference.enumeration.surjections import contains
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.history import History, Published
 from reanon_core.model.knowledge import Knowledge, Presence
@@ -23,14 +23,14 @@ Suffix = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class PossibleWorlds:
-    """All worlds that explain a history."""
+    """All worlds that are consistent with a history."""
 
     persons: tuple[int, ...]
     worlds: tuple[tuple[Suffix, ...], ...]
     """For each world the suffix of each person; the sensitive value comes first."""
 
     def linkage(self) -> dict[int, dict[int, Fraction]]:
-        """For each person and value the share of the worlds that link them.
+        """For each person and value, the share of the worlds that link them.
 
         Paper: [ST15] Definition 3.2.
         """
@@ -43,58 +43,60 @@ class PossibleWorlds:
 
 @dataclass(eq=False)
 class _Component:
-    """The rows of one release that show one suffix, and which people each of them covers."""
+    """The rows of one release with one suffix, and which people each of them covers."""
 
     covers: list[int]
     """For each row a bit mask of people."""
-    fits: dict[int, bool] = field(default_factory=dict)
-    """Whether a set of people can be matched with the rows, as far as it was asked."""
+    known: dict[int, bool] = field(default_factory=dict)
+    """Answers of `matches` so far, by the bit mask of people."""
 
     def matches(self, people: int) -> bool:
-        """Whether the rows can be given to exactly these people, one to each."""
-        if people not in self.fits:
-            self.fits[people] = people.bit_count() == len(self.covers) and _matched(self.covers, people)
-        return self.fits[people]
+        """Whether the rows can be matched with exactly these people, one to one."""
+        if people not in self.known:
+            self.known[people] = people.bit_count() == len(self.covers) and _has_matching(self.covers, people)
+        return self.known[people]
 
 
-def _matched(covers: Sequence[int], people: int) -> bool:
+def _has_matching(covers: Sequence[int], people: int) -> bool:
     if not covers:
         return people == 0
     candidates = covers[0] & people
     while candidates:
         one = candidates & -candidates
-        if _matched(covers[1:], people & ~one):
+        if _has_matching(covers[1:], people & ~one):
             return True
         candidates &= candidates - 1
     return False
 
 
 def possible_worlds(history: History, knowledge: Knowledge, *, people: int, limit: int) -> PossibleWorlds:
-    """Every possible world.
+    """Every possible world of the history, for an adversary with this knowledge.
 
-    Raises: InvalidParameter if there are more than so many people, or the search takes more than `limit` steps, or a
-    release has counterfeits.
+    Paper: [ST15] Definition 3.1; Example 3.2 for what the knowledge rules out.
+
+    Raises: InvalidParameter if there are more than `people` people, if the search takes more than `limit` steps, or if
+    a release has counterfeits.
     """
     persons = tuple(sorted({int(person) for presence in knowledge.presences for person in presence.persons}))
     if len(persons) > people:
-        rule = f"have at most {people} people, because every world is looked at"
+        rule = f"have at most {people} people, because every world is enumerated"
         raise InvalidParameter(Problem("the history", rule, f"{len(persons):,}", "try it on a small extract"))
     if any(published.auxiliary.total for published in history.releases):
         raise InvalidParameter(
-            Problem("the history", "have no counterfeits for this attack", help="`risk` counts them")
+            Problem("the history", "have no counterfeits for the attack worlds", help="use the attack risk")
         )
     bit = {person: 1 << at for at, person in enumerate(persons)}
-    boards = [
-        _board(published, presence, history, bit)
+    releases = [
+        _release_rows(published, presence, history, bit)
         for published, presence in zip(history.releases, knowledge.presences, strict=True)
     ]
-    search = _Search(boards, len(persons), _columns(history), limit)
+    search = _Search(releases, len(persons), _columns(history), limit)
     return PossibleWorlds(persons=persons, worlds=tuple(search.run()))
 
 
 @dataclass(frozen=True, eq=False)
-class _Board:
-    """One release: which suffix columns it shows, its rows by shown suffix, and who is in it."""
+class _ReleaseRows:
+    """One release: the suffix columns it shows, its rows by shown suffix, and the bit mask of the people in it."""
 
     shown: tuple[int, ...]
     components: dict[Suffix, _Component]
@@ -102,7 +104,7 @@ class _Board:
 
 
 def _columns(history: History) -> list[list[int]]:
-    """The values of each suffix column that occur in some release; one stand-in where a column never does."""
+    """The values of each suffix column that occur in some release; -1 alone for a column that is never shown."""
     names = (history.schema.sensitive.name, *history.schema.other)
     listed: list[list[int]] = []
     for at, name in enumerate(names):
@@ -115,7 +117,7 @@ def _columns(history: History) -> list[list[int]]:
     return listed
 
 
-def _board(published: Published, presence: Presence, history: History, bit: dict[int, int]) -> _Board:
+def _release_rows(published: Published, presence: Presence, history: History, bit: dict[int, int]) -> _ReleaseRows:
     release, schema = published.release, history.schema
     names = (schema.sensitive.name, *schema.other)
     shown = tuple(at for at, name in enumerate(names) if release.shows(name))
@@ -125,41 +127,29 @@ def _board(published: Published, presence: Presence, history: History, bit: dict
     for row in range(release.size):
         mask = 0
         for at, one in enumerate(who):
-            if _covers(published, int(release.group[row]), presence.qi[:, at].tolist()):
+            if contains(release.boxes, int(release.group[row]), presence.qi[:, at].tolist()):
                 mask |= one
         suffix = tuple(int(codes[column][row]) for column in shown)
         components.setdefault(suffix, _Component([])).covers.append(mask)
-    return _Board(shown, components, sum(who))
-
-
-def _covers(published: Published, group: int, point: list[int]) -> bool:
-    boxes = published.release.boxes
-    for attribute, code in enumerate(point):
-        missing = int(boxes.missing[attribute, group])
-        if code == MISSING:
-            if missing == 0:
-                return False
-        elif missing == 2 or not boxes.low[attribute, group] <= code <= boxes.high[attribute, group]:
-            return False
-    return True
+    return _ReleaseRows(shown, components, sum(who))
 
 
 @dataclass(eq=False)
 class _Search:
-    """The suffixes of all people, one person after the other."""
+    """A depth-first search that assigns suffixes person by person."""
 
-    boards: Sequence[_Board]
+    releases: Sequence[_ReleaseRows]
     people: int
     columns: list[list[int]]
     limit: int
     steps: int = 0
 
     def run(self) -> Iterator[tuple[Suffix, ...]]:
-        """Every world."""
-        room = [{suffix: len(one.covers) for suffix, one in board.components.items()} for board in self.boards]
-        yield from self._after([], room)
+        """Every possible world."""
+        room = [{suffix: len(one.covers) for suffix, one in release.components.items()} for release in self.releases]
+        yield from self._extend([], room)
 
-    def _after(self, given: list[Suffix], room: list[dict[Suffix, int]]) -> Iterator[tuple[Suffix, ...]]:
+    def _extend(self, given: list[Suffix], room: list[dict[Suffix, int]]) -> Iterator[tuple[Suffix, ...]]:
         person = len(given)
         if person == self.people:
             if self._explains(given):
@@ -170,21 +160,21 @@ class _Search:
             if self.steps > self.limit:
                 rule = f"be explored in {self.limit:,} steps"
                 raise InvalidParameter(Problem("the history", rule, help="try fewer people, or raise limit"))
-            taken = self._taken(person, suffix, room)
+            taken = self._take_rows(person, suffix, room)
             if taken is None:
                 continue
-            yield from self._after([*given, suffix], room)
+            yield from self._extend([*given, suffix], room)
             for at, part in taken:
                 room[at][part] += 1
 
-    def _taken(self, person: int, suffix: Suffix, room: list[dict[Suffix, int]]) -> list[tuple[int, Suffix]] | None:
-        """Take a row of that suffix in each release that shows the person; None, and nothing taken, if one has none."""
+    def _take_rows(self, person: int, suffix: Suffix, room: list[dict[Suffix, int]]) -> list[tuple[int, Suffix]] | None:
+        """Take a row with the suffix in each release of the person; None, with nothing taken, if one is missing."""
         taken: list[tuple[int, Suffix]] = []
-        for at, board in enumerate(self.boards):
-            if not board.present >> person & 1:
+        for at, release in enumerate(self.releases):
+            if not release.present >> person & 1:
                 continue
-            part = tuple(suffix[column] for column in board.shown)
-            covered = part in board.components and any(mask >> person & 1 for mask in board.components[part].covers)
+            part = tuple(suffix[column] for column in release.shown)
+            covered = part in release.components and any(mask >> person & 1 for mask in release.components[part].covers)
             if not covered or room[at][part] == 0:
                 for before, one in taken:
                     room[before][one] += 1
@@ -194,11 +184,11 @@ class _Search:
         return taken
 
     def _explains(self, given: list[Suffix]) -> bool:
-        for board in self.boards:
-            people: dict[Suffix, int] = dict.fromkeys(board.components, 0)
+        for release in self.releases:
+            people: dict[Suffix, int] = dict.fromkeys(release.components, 0)
             for person, suffix in enumerate(given):
-                if board.present >> person & 1:
-                    people[tuple(suffix[column] for column in board.shown)] |= 1 << person
-            if not all(board.components[part].matches(mask) for part, mask in people.items()):
+                if release.present >> person & 1:
+                    people[tuple(suffix[column] for column in release.shown)] |= 1 << person
+            if not all(release.components[part].matches(mask) for part, mask in people.items()):
                 return False
         return True

@@ -1,1 +1,1 @@
-"""JS-reduce, after Riboni, Pareschi and Bettini (2012): people who look alike share a group. See PAPER.md."""
+"""JS-reduce, after Riboni, Pareschi and Bettini (2012): the members of a group look alike to the adversary."""

@@ -1,4 +1,4 @@
-"""What JS-reduce remembers between releases: what an adversary believes by now, and what the tables have taught."""
+"""What JS-reduce keeps between releases: the adversary's beliefs, and the transitions counted in the tables."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 
 from reanon_core.inference.bayes.beliefs import Beliefs
-from reanon_core.inference.bayes.transition_counts import Counted
+from reanon_core.inference.bayes.transition_counts import TransitionCounts
 from reanon_core.model.arrays import Float64, Int32, Int64
 from reanon_core.model.packing import Packable
 
@@ -16,20 +16,22 @@ VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class JsReduceState:
-    """The beliefs about everybody ever published, and the counts of Algorithm 5 where knowledge is not declared.
+    """The beliefs about every person ever published, and the counts where knowledge is not declared.
 
-    Paper: [RPB12] Algorithm 1, lines 8 to 11. RBK is computed when a person appears again (departure D6).
+    RBKsv is computed when a person appears again (departure D6).
+
+    Paper: [RPB12] Algorithm 1, lines 8 to 11.
     """
 
     time: int
     values: int
-    """How many sensitive values were known."""
+    """The number of sensitive values so far."""
     extent: Int64  # [2, d] least and greatest code seen of each attribute; [2, 0] before the first release
     beliefs: Beliefs
-    counted: Counted | None
+    counts: TransitionCounts | None
 
     def packed(self) -> Mapping[str, Packable]:
-        """The state as named arrays and scalars."""
+        """The state as named arrays and scalars; `seen` are the people of the counts."""
         fields: dict[str, Packable] = {
             "version": VERSION,
             "time": self.time,
@@ -40,13 +42,13 @@ class JsReduceState:
             "states": self.beliefs.states,
             "weights": self.beliefs.weights,
         }
-        if self.counted is not None:
+        if self.counts is not None:
             fields |= {
-                "memory": self.counted.memory,
-                "successors": self.counted.successors,
-                "firsts": self.counted.firsts,
-                "seen": self.counted.persons,
-                "window": self.counted.window,
+                "memory": self.counts.memory,
+                "successors": self.counts.successors,
+                "firsts": self.counts.firsts,
+                "seen": self.counts.persons,
+                "window": self.counts.window,
             }
         return fields
 
@@ -56,9 +58,9 @@ class JsReduceState:
         if packed["version"] != VERSION:
             raise ValueError(f"state version {packed['version']} is not {VERSION}")
         arrays = {name: value for name, value in packed.items() if isinstance(value, np.ndarray)}
-        counted = None
+        counts = None
         if "seen" in arrays:
-            counted = Counted(
+            counts = TransitionCounts(
                 cast("int", packed["memory"]),
                 cast("Int64", arrays["successors"]),
                 cast("Int64", arrays["firsts"]),
@@ -75,5 +77,5 @@ class JsReduceState:
                 cast("Int32", arrays["states"]),
                 cast("Float64", arrays["weights"]),
             ),
-            counted,
+            counts,
         )

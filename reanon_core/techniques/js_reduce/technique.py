@@ -1,4 +1,4 @@
-"""The JS-reduce technique: see the releases as the adversary will, and group people who then look alike."""
+"""The JS-reduce technique: group people of whom the adversary will expect much the same."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -8,7 +8,9 @@ import numpy as np
 
 from reanon_core.inference.bayes.beliefs import Beliefs, Mode
 from reanon_core.inference.bayes.posteriors import posteriors
-from reanon_core.inference.bayes.transition_counts import Counted, needs_counting, resolved
+from reanon_core.inference.bayes.revision import Observation
+from reanon_core.inference.bayes.transition_counts import TransitionCounts, automaton_of, needs_counting
+from reanon_core.kernels.hilbert_groups import Thresholds
 from reanon_core.model.arrays import Float64, Int32, Int64, frozen
 from reanon_core.model.background import Automaton, Background
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, Unpublishable, require
@@ -17,7 +19,7 @@ from reanon_core.model.plan import Counterfeits, Plan
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.recoding.lengths import grown_extent
-from reanon_core.techniques.js_reduce.generalization import Distance, Leftovers, Thresholds, generalize
+from reanon_core.techniques.js_reduce.generalization import Distance, LeftoverRule, Leftovers, generalize
 from reanon_core.techniques.js_reduce.state import JsReduceState
 
 Engine = Literal["omega", "sum", "sinkhorn"]
@@ -25,19 +27,19 @@ Engine = Literal["omega", "sum", "sinkhorn"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class JsReducePlan(Plan):
-    """A plan that also carries what the adversary expects, for the beliefs that follow."""
+    """A plan that also carries the adversary's knowledge before the release, to revise the beliefs after it."""
 
     extent: Int64  # [2, d]
     row_class: Int32  # [n]
     expected: Float64  # [n, values]
     beliefs: Beliefs
     automaton: Automaton
-    counted: Counted | None
+    counts: TransitionCounts | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class JsReduce:
-    """Every group has k rows or more, values as in the table, and members of whom an adversary expects much the same.
+    """Every group has at least k rows, values close to the table's, and members of whom the adversary expects the same.
 
     Paper: [RPB12] Algorithm 1.
     """
@@ -45,8 +47,8 @@ class JsReduce:
     name: ClassVar[str] = "js-reduce"
     changeable: ClassVar[frozenset[str]] = frozenset({"max_run"})
     caution: ClassVar[str] = (
-        "js-reduce limits what an adversary gains who expects values to follow each other as the knowledge says; "
-        "it does not bound anybody's certainty (docs/guarantees.md)"
+        "js-reduce limits what an adversary with the assumed background knowledge gains; "
+        "it does not bound the posterior of any person's value (docs/guarantees.md)"
     )
 
     k: int
@@ -54,26 +56,26 @@ class JsReduce:
     t: float
     """The greatest distance of a group's values from those of the whole table (t-closeness)."""
     j: float
-    """The greatest Jensen-Shannon divergence, in bits, of what is expected of a group's members before the release."""
+    """The greatest Jensen-Shannon divergence, in bits, of the adversary's expectations about a group's members."""
     max_run: int = 200
-    """How many rows along the curve are tried as one group before its first is given up; 0: all, as in the paper."""
+    """How many rows along the curve are tried as one group before the first is skipped; 0: all, as in the paper."""
     leftovers: Leftovers = "merge"
     """Rows that fit into no group: withhold them, let them join a group nearby that stays fit, or relax t and j."""
     slack: float = 0.25
-    """relax: by which share t and j are widened for the rows that were left over."""
+    """relax: by which share t and j are increased for the rows that are left over."""
     ell: int = 2
-    """The least number of different sensitive values in a group; 1 as in the paper."""
+    """The least number of distinct sensitive values in a group; 1 is the paper."""
     distance: Distance = "equal"
-    """How far values are from each other, for t: all the same, by their declared order, or by their taxonomy."""
+    """How far values are from each other, for t: all equally far, by their declared order, or by their taxonomy."""
     posterior: Engine = "omega"
-    """How an adversary is taken to divide a group's values among its members."""
+    """How the assumed adversary divides a group's values among its members."""
     mode: Mode = "product"
-    """Whether what is known of a person's releases is combined as if they were independent (product), or coherently."""
+    """How the assumed adversary combines releases: as if independent (product), or only possible sequences (filter)."""
     background: Background | None = field(default=None, init=False, repr=False, compare=False)
-    """The knowledge the adversary is taken to have; None: counted in the original tables. Given by `informed`."""
+    """The adversary's assumed knowledge; None: counted in the original tables. Set by `informed`."""
 
     def __post_init__(self) -> None:
-        """Hold the ranges of the parameters."""
+        """Validate the parameters."""
         problems = [
             Problem(name, f"be a whole number of at least {least}", str(value))
             for name, value, least in (("k", self.k, 2), ("ell", self.ell, 1))
@@ -106,22 +108,22 @@ class JsReduce:
         return technique
 
     @property
-    def assumed(self) -> Background:
-        """The knowledge that the adversary is taken to have."""
+    def assumed_knowledge(self) -> Background:
+        """The adversary's assumed knowledge."""
         return Background() if self.background is None else self.background
 
     def thresholds(self) -> Thresholds:
-        """What every group satisfies."""
+        """What every group must satisfy."""
         return Thresholds(k=self.k, ell=self.ell, t=float(self.t), j=float(self.j), max_run=self.max_run)
 
     def accepts(self, schema: Schema) -> None:
-        """Refuse columns published as they are, and distances that need an order or a tree which is not declared.
+        """Reject columns that would be published as they are, and distances without their order or taxonomy.
 
         Raises: InvalidSchema.
         """
         problems = []
         if schema.other:
-            rule = "be empty with js-reduce: a value published as it is tells the rows of a group apart"
+            rule = "be empty with js-reduce, because a value published as it is distinguishes the rows of a group"
             advice = "make it a quasi-identifier, or leave it out"
             problems.append(Problem("other", rule, ", ".join(schema.other), advice))
         if self.distance == "ordered" and not schema.sensitive.closed:
@@ -133,31 +135,31 @@ class JsReduce:
         require(problems, InvalidSchema)
 
     def initial_state(self) -> JsReduceState:
-        """Nothing was published yet."""
-        assumed = self.assumed
-        counted = Counted.nothing(assumed.classes.count, assumed.memory) if needs_counting(assumed) else None
-        return JsReduceState(0, 0, np.empty((2, 0), np.int64), Beliefs.nobody(), counted)
+        """The state before the first release."""
+        known = self.assumed_knowledge
+        counts = TransitionCounts.empty(known.classes.count, known.memory) if needs_counting(known) else None
+        return JsReduceState(0, 0, np.empty((2, 0), np.int64), Beliefs.empty(), counts)
 
     def restored(self, packed: Mapping[str, Packable]) -> JsReduceState:
         """The state that was packed."""
         return JsReduceState.restored(packed)
 
     def plan(self, snapshot: Snapshot, state: JsReduceState, rng: np.random.Generator) -> JsReducePlan:  # noqa: ARG002
-        """Revise what is expected of everybody, and close groups along the Hilbert curve.
+        """Compute what the adversary expects of each person (RBKsv), and form groups along the Hilbert curve.
 
         Paper: [RPB12] Algorithm 1, line 7.
 
         Raises: Unpublishable if no group satisfies the thresholds.
         """
-        assumed, values = self.assumed, len(snapshot.schema.sensitive.values)
-        row_class = assumed.classes.of(snapshot.qi)
-        counted = state.counted
-        if counted is not None:
-            counted = counted.widened(values).with_view(snapshot.persons, snapshot.sensitive, row_class)
-        automaton = resolved(assumed, counted, values)
+        known, values = self.assumed_knowledge, len(snapshot.schema.sensitive.values)
+        row_class = known.classes.of(snapshot.qi)
+        counts = state.counts
+        if counts is not None:
+            counts = counts.with_values(values).with_view(snapshot.persons, snapshot.sensitive, row_class)
+        automaton = automaton_of(known, counts, values)
         beliefs = state.beliefs
-        if assumed.counts_sequences:
-            beliefs = beliefs.renumbered(state.values, values, assumed.memory)
+        if known.counts_sequences:
+            beliefs = beliefs.renumber(state.values, values, known.memory)
         expected = beliefs.expected(snapshot.persons, row_class, automaton)
         extent = grown_extent(snapshot, state.extent)
         grouping = generalize(
@@ -166,8 +168,7 @@ class JsReduce:
             extent,
             self.thresholds(),
             self.distance,
-            self.leftovers,
-            float(self.slack),
+            LeftoverRule(how=self.leftovers, slack=float(self.slack)),
         )
         if snapshot.size and not grouping.groups:
             raise Unpublishable(self._refusal(snapshot, grouping.withheld))
@@ -181,15 +182,15 @@ class JsReduce:
             expected=expected,
             beliefs=beliefs,
             automaton=automaton,
-            counted=counted,
+            counts=counts,
         )
 
     def advance(self, state: JsReduceState, snapshot: Snapshot, plan: JsReducePlan) -> JsReduceState:
-        """What the adversary knows after this release.
+        """The adversary's beliefs after this release; a row that is withheld is not observed.
 
-        Paper: [RPB12] Algorithm 1, lines 8 to 11. Of a row that is withheld nothing is observed.
+        Paper: [RPB12] Algorithm 1, lines 8 to 11.
         """
-        # Usually nobody is withheld, and then no table is copied. Arrays are read-only either way: loops compile once.
+        # Usually no row is withheld, and then no table is copied. Arrays are read-only either way: loops compile once.
         shown = np.flatnonzero(plan.group >= 0) if plan.withheld else slice(None)
         persons = cast("Int64", frozen(snapshot.persons[shown], np.int64))
         group = cast("Int32", frozen(plan.group[shown], np.int32))
@@ -197,15 +198,16 @@ class JsReduce:
         width = plan.automaton.values
         pairs = group.astype(np.int64) * width + snapshot.sensitive[shown]
         values = np.bincount(pairs, minlength=plan.groups * width).reshape(plan.groups, width)
-        known = posteriors(self.posterior, expected, group, values)
-        beliefs = plan.beliefs.revised(persons, row_class, expected, known, plan.automaton, self.mode)
-        return JsReduceState(state.time + 1, plan.automaton.values, plan.extent, beliefs, plan.counted)
+        posterior = posteriors(self.posterior, expected, group, values)
+        observation = Observation(persons, row_class, expected, posterior)
+        beliefs = plan.beliefs.revise(observation, plan.automaton, self.mode)
+        return JsReduceState(state.time + 1, plan.automaton.values, plan.extent, beliefs, plan.counts)
 
     def _refusal(self, snapshot: Snapshot, withheld: Mapping[str, int]) -> str:
         reasons = ", ".join(f"{why}: {count:,}" for why, count in withheld.items())
         return (
-            f"no group of {self.k} rows or more keeps t = {self.t} and j = {self.j} in a table of {snapshot.size:,} "
-            f"rows ({reasons}); greater thresholds or a greater max_run would help, or a smaller k"
+            f"no group of {self.k} or more rows satisfies t = {self.t} and j = {self.j} in a table of "
+            f"{snapshot.size:,} rows ({reasons}); raise t, j or max_run, or lower k"
         )
 
 

@@ -1,1 +1,1 @@
-"""Sequential releases by possible worlds, after Shmueli and Tassa: different columns each time, the same worlds."""
+"""Sequential releases by possible worlds, after Shmueli and Tassa (2015): different columns, the same worlds."""

@@ -1,4 +1,4 @@
-"""Who is new, who stays and who has left; what may not have changed; and which of them are published now."""
+"""A snapshot against the state: who is new, who stays, who has left, and who of them is published now."""
 
 from dataclasses import dataclass, replace
 
@@ -13,18 +13,18 @@ from reanon_core.techniques.sequential.state import UNSEEN, WorldsState
 
 @dataclass(frozen=True, eq=False)
 class Arrivals:
-    """A snapshot against the state."""
+    """Which people of a snapshot and of the state are published."""
 
-    place: Int64  # [n] of each person of the snapshot in the state, -1 for new people
+    place: Int64  # [n] where each person of the snapshot is in the state, -1 for new people
     stay: Bool  # [people of the state] published again
-    left: Bool  # [people of the state] not in the snapshot any more, but published again
-    missed: Bool  # [people of the state] published so far and not in the snapshot
-    partial: Bool  # [n] people of the snapshot who came back without their whole cell
+    left: Bool  # [people of the state] no longer in the snapshot, but published again
+    missed: Bool  # [people of the state] published so far, and not in the snapshot
+    partial: Bool  # [n] people of the snapshot who returned without their whole cell
 
 
 def arrivals_of(snapshot: Snapshot, state: WorldsState) -> Arrivals:
-    """Divide the people; a cell whose people are all absent has left, and one that has left returns only as a whole."""
-    place = state.found(snapshot.persons)
+    """Divide the people. A cell leaves once all its people are absent, and returns only as a whole."""
+    place = state.find(snapshot.persons)
     here = np.zeros(state.size, dtype=np.bool_)
     here[place[place >= 0]] = True
     cells = int(state.cell.max(initial=-1)) + 1
@@ -40,7 +40,7 @@ def arrivals_of(snapshot: Snapshot, state: WorldsState) -> Arrivals:
 
 
 def refuse_changes(snapshot: Snapshot, state: WorldsState, place: Int64) -> None:
-    """Refuse a snapshot that says something else of people who were published before.
+    """Refuse a snapshot in which values of people who were published before have changed.
 
     Raises: Unpublishable.
     """
@@ -57,22 +57,21 @@ def refuse_changes(snapshot: Snapshot, state: WorldsState, place: Int64) -> None
         (name, codes[known], state.qi[i, at], MISSING)
         for i, (name, codes) in enumerate(zip(schema.names, snapshot.qi, strict=True))
     ]
-    said = []
+    complaints = []
     for name, now, before, unknown in columns:
         changed = int(((now != before) & (before != unknown) & (now != unknown)).sum())
         if changed:
-            said.append(f"{counted(changed, 'person has', 'people have')} another value of {name} than before")
+            complaints.append(f"{counted(changed, 'person has', 'people have')} a changed value of {name}")
         lost = int(((now == unknown) & (before != unknown)).sum())
         if lost:
-            said.append(f"{name} was there before and is empty for {counted(lost, 'person', 'people')}")
-    if said:
+            complaints.append(f"{name} is now empty for {counted(lost, 'person', 'people')}")
+    if complaints:
         raise Unpublishable(
-            f"{'; '.join(said)}. The worlds were made of the old values, and no release can be taken back: "
-            f"give the values as they were"
+            f"{'; '.join(complaints)}. The worlds are built from the values published before; restore these values"
         )
 
 
-def grown_extent(snapshot: Snapshot, before: Int64) -> Int64:
+def extend_extent(snapshot: Snapshot, before: Int64) -> Int64:
     """The least and greatest code of each attribute [2, d]: the declared domain, or all that was seen so far."""
     extent = np.tile(np.array(UNSEEN, dtype=np.int64)[:, None], len(snapshot.qi))
     if before.shape[1]:
@@ -87,8 +86,8 @@ def grown_extent(snapshot: Snapshot, before: Int64) -> Int64:
     return extent
 
 
-def table_of(snapshot: Snapshot, state: WorldsState, arrivals: Arrivals) -> Snapshot:
-    """The snapshot with everybody who has left it and may not leave the releases yet."""
+def with_deferred(snapshot: Snapshot, state: WorldsState, arrivals: Arrivals) -> Snapshot:
+    """The snapshot, and the people who have left it but must still be published."""
     left = np.flatnonzero(arrivals.left)
     if not len(left):
         return snapshot

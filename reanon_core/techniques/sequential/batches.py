@@ -1,4 +1,4 @@
-"""A batch of new people: whether it is diverse enough for worlds of its own, and its worlds."""
+"""[ST15] Algorithm 1: the worlds of a batch of new people, if the batch is diverse enough."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from reanon_core.model.snapshot import Snapshot
 from reanon_core.techniques.sequential.worlds import (
     Worlds,
     buckets_of,
-    ordered_by_value,
+    order_by_value,
     ring_worlds,
     space_of,
     symmetric_worlds,
@@ -23,20 +23,22 @@ if TYPE_CHECKING:
 
 
 class NotDiverse(Unpublishable):
-    """A value is too frequent among new people, so that not everybody can be given ell different ones.
+    """A value occurs in more than one of ell new people, so that some could not be assigned ell different values.
 
-    Paper: [ST15] Section 5.2: such an assumption is inevitable.
+    Paper: [ST15] Definition 2.3; Section 5.2 calls such an assumption inevitable.
     """
 
     def __init__(self, *, value: str, count: int, rows: int, ell: int, waiting: int) -> None:
         some = (
-            f"it would do to leave out {waiting:,} until others come" if waiting < rows else "no part of them is either"
+            f"leaving {waiting:,} of them out would be enough"
+            if waiting < rows
+            else "no part of them is diverse either"
         )
         largest = rows // count
         smaller = f"the largest ell that would work is {largest}; " if largest >= 2 else ""
         self._rest = (
-            f"has {count:,} of {counted(rows, 'new person', 'new people')}, the bound is {rows // ell:,} (one in {ell})"
-            f"; {some}; {smaller}or set on_batch: wait (all of them wait)"
+            f"has {count:,} of {counted(rows, 'new person', 'new people')}, and at most {rows // ell:,} (one in {ell}) "
+            f"are allowed; {some}; {smaller}or set on_batch: wait, which withholds all of them until more people come"
         )
         super().__init__(f"the new people are not {ell}-diverse: value {value!r} {self._rest}")
         self.ell = ell
@@ -49,9 +51,9 @@ class NotDiverse(Unpublishable):
 def worlds_of_batch(
     snapshot: Snapshot, new: Int64, extent: Int64, settings: "Sequential", rng: np.random.Generator
 ) -> Worlds | None:
-    """The worlds of the new people, or None if they have to wait for more.
+    """The worlds of the new people, or None if they must wait for more people.
 
-    Paper: [ST15] Algorithm 1; Definition 2.3.
+    Paper: [ST15] Algorithm 1: buckets, an order of each by value, permutations within it.
 
     Raises: NotDiverse; Unpublishable if a bucket of qi-only cuts is not diverse.
     """
@@ -67,22 +69,22 @@ def worlds_of_batch(
             ell=ell,
             waiting=int(deferred(counts, ell).sum()),
         )
-    there = np.flatnonzero(~snapshot.absent)
-    columns = tuple(snapshot.schema.quasi_identifiers[at] for at in there)
-    space = space_of(columns, snapshot.qi[np.ix_(there, new)], extent[:, there])
+    present = np.flatnonzero(~snapshot.absent)
+    columns = tuple(snapshot.schema.quasi_identifiers[at] for at in present)
+    space = space_of(columns, snapshot.qi[np.ix_(present, new)], extent[:, present])
     by_value = settings.buckets == "mondrian"
     least = ell if by_value else settings.bucket_size or 8 * ell
     bucket = buckets_of(space, sensitive, ell=ell if by_value else 0, least=least)
     if not by_value:
-        _refuse_poor_buckets(bucket, sensitive, ell, least)
-    ordered = ordered_by_value(bucket, sensitive, siphash_words(snapshot.persons[new], fresh_key(rng)), rng)
+        _refuse_undiverse_buckets(bucket, sensitive, ell, least)
+    order = order_by_value(bucket, sensitive, siphash_words(snapshot.persons[new], fresh_key(rng)), rng)
     if settings.worlds == "ring":
-        return ring_worlds(bucket, ordered, sensitive, space, ell, rng)
-    return symmetric_worlds(bucket, ordered, ell, siphash_words(snapshot.persons[new], fresh_key(rng)), rng)
+        return ring_worlds(bucket, order, sensitive, space, ell, rng)
+    return symmetric_worlds(bucket, order, ell, siphash_words(snapshot.persons[new], fresh_key(rng)), rng)
 
 
-def _refuse_poor_buckets(bucket: Int32, sensitive: Int32, ell: int, least: int) -> None:
-    """Refuse buckets that are not diverse: cuts that do not look at sensitive values cannot avoid them.
+def _refuse_undiverse_buckets(bucket: Int32, sensitive: Int32, ell: int, least: int) -> None:
+    """Refuse buckets that are not diverse, which cuts by quasi-identifiers alone cannot avoid.
 
     Paper: [ST15] Definition 2.3.
     """
@@ -90,9 +92,9 @@ def _refuse_poor_buckets(bucket: Int32, sensitive: Int32, ell: int, least: int) 
     pairs, count = np.unique(bucket.astype(np.int64) * values + sensitive, return_counts=True)
     most = np.zeros(int(bucket.max(initial=-1)) + 1, dtype=np.int64)
     np.maximum.at(most, pairs // values, count)
-    poor = int((most * ell > np.bincount(bucket, minlength=len(most))).sum())
-    if poor:
+    undiverse = int((most * ell > np.bincount(bucket, minlength=len(most))).sum())
+    if undiverse:
         raise Unpublishable(
-            f"{counted(poor, 'bucket', 'buckets')} of {len(most):,} would not be {ell}-diverse with qi-only cuts down "
-            f"to {least} people; a greater bucket_size, a smaller ell, or buckets: mondrian would work"
+            f"{counted(undiverse, 'bucket', 'buckets')} of {len(most):,} would not be {ell}-diverse with qi-only cuts "
+            f"down to {least} people; raise bucket_size, lower ell, or set buckets: mondrian"
         )

@@ -1,4 +1,4 @@
-"""From generalized rows to boxes: codes of every quasi-identifier, wide enough, in the order of the people."""
+"""From generalized rows to boxes: code intervals of every quasi-identifier, at least min_width wide."""
 
 import numpy as np
 
@@ -6,17 +6,17 @@ from reanon_core.model.arrays import Int32
 from reanon_core.model.release import ANYTHING, Boxes
 from reanon_core.model.schema import QuasiIdentifier, Schema
 from reanon_core.recoding.boxes import widen
-from reanon_core.techniques.sequential.generalization import Rows
+from reanon_core.techniques.sequential.generalization import GeneralizedRows
 from reanon_core.techniques.sequential.loss_measure import Measure
 
 
-def boxes_of(schema: Schema, shown: list[int], rows: Rows, measure: Measure) -> tuple[Boxes, Int32]:
-    """The box of each person's own row [d, n], and for each world the row in which it sees each person [worlds, n].
+def boxes_of(schema: Schema, shown: list[int], rows: GeneralizedRows, measure: Measure) -> tuple[Boxes, Int32]:
+    """The box of each person's own row [d, n], and the row that each world assigns to each person [worlds, n].
 
-    A person's own row is the one in which the true world, the last, sees them.
+    A person's own row is the one that the true world, the last, assigns to them.
     """
-    own = np.empty_like(rows.seen)
-    for world, people in enumerate(rows.seen):
+    own = np.empty_like(rows.person)
+    for world, people in enumerate(rows.person):
         own[world, people] = np.arange(len(people), dtype=np.int32)
     order = own[-1]
     place = np.empty_like(order)
@@ -26,12 +26,12 @@ def boxes_of(schema: Schema, shown: list[int], rows: Rows, measure: Measure) -> 
     for at, attribute in enumerate(shown):
         column = schema.quasi_identifiers[attribute]
         low[attribute], high[attribute], missing[attribute] = first[at], last[at], 0
-        _widened(low[attribute], high[attribute], column)
+        _widen(low[attribute], high[attribute], column)
     return Boxes(low, high, missing.astype(np.int8)), place[own]
 
 
-def _widened(low: Int32, high: Int32, column: QuasiIdentifier) -> None:
-    """Widen to the least width, in place; with a taxonomy, to the next node that is wide enough."""
+def _widen(low: Int32, high: Int32, column: QuasiIdentifier) -> None:
+    """Widen to min_width, in place; with a taxonomy, to the lowest ancestor that is wide enough."""
     if column.min_width == 1:
         return
     if not column.hierarchical or column.taxonomy is None:

@@ -1,187 +1,150 @@
-"""Algorithm 2: one release, generalized just as far as every world needs."""
+"""[ST15] Algorithm 2: one release, generalized only as far as every world needs."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from reanon_core.kernels.column_ids import numbered
-from reanon_core.kernels.matching import NONE, generalized, matched_people
+from reanon_core.kernels.matching import (
+    NONE,
+    Components,
+    MatchingLimits,
+    RowsAndPeople,
+    cover_partners,
+    match_components,
+)
 from reanon_core.kernels.siphash import keyed_permutation
 from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.techniques.sequential.loss_measure import Measure
 
 CELLS = 50_000_000
-"""The largest table of costs, 200 MB; half as many where costs need eight bytes. Larger components are cut."""
+"""The largest table of costs, 200 MB; half as many cells where costs need eight bytes. Larger components are cut."""
+UNLIMITED = 2**62
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """The rows of a release, each with its generalized value, and the person whom each world sees in it."""
+class GeneralizedRows:
+    """The rows of a release, each with its generalized value and the person that each world finds in it."""
 
     low: Int32  # [d, n]
     high: Int32  # [d, n]
-    seen: Int32  # [worlds, n] the person
+    person: Int32  # [worlds, n]
     cut: int = 0
     """How many components were too large for one table of costs."""
 
 
 def generalize(
     places: Int32, suffix: Int32, images: Int32, measure: Measure, rng: np.random.Generator, *, cells: int = CELLS
-) -> Rows:
-    """Begin with one world; match every other with the rows at the least loss, and widen each row to its match.
+) -> GeneralizedRows:
+    """Start from the rows of one world; match every other world with them at the least loss, and widen each row.
 
-    `suffix` [n] numbers the suffixes that the release shows; `images` [worlds, n] says whose suffix each world gives to
-    whom. A component where that would lose more than the non-sequential release takes its rows from there.
+    `suffix` [n] numbers the suffixes that the release shows; `images` [worlds, n] says whose suffix each world assigns
+    to each person. A component that would lose more than in the non-sequential release uses the rows of that release
+    (departure D4).
 
-    Paper: [ST15] Algorithm 2; Equations 8 and 9. Matchings are exact, which replaces the threshold p (departure D3).
+    Paper: [ST15] Algorithm 2; Equations 8 and 9; Example 4.2. Matchings are exact, which replaces the threshold p
+    (departure D3).
     """
     worlds, people = images.shape
-    turn = keyed_permutation(worlds, rng)
-    chance = keyed_permutation(people, rng)
+    world_order = keyed_permutation(worlds, rng)
+    person_order = keyed_permutation(people, rng)
     low, high = measure.ungeneralized(places)
+    table = RowsAndPeople(low, high, places)
     value = numbered(places)
-    values = int(value.max(initial=-1)) + 1
     exact = np.ones(people, dtype=np.bool_)  # rows that are not generalized yet
-    component = suffix[images[turn[0]]]
+    component = suffix[images[world_order[0]]]
     start = np.concatenate([[0], np.cumsum(np.bincount(component))]).astype(np.int64)
-    seen = np.empty((worlds, people), dtype=np.int32)
-    seen[turn[0]] = np.arange(people)
+    person = np.empty((worlds, people), dtype=np.int32)
+    person[world_order[0]] = np.arange(people)
+    limits = MatchingLimits(measure.monotone, measure.greatest, cells)
     cut = 0
-    for world in turn[1:].tolist():
-        row_key, wanted = _row_keys(value, values, exact, low, high), suffix[images[world]]
-        partner = _matched(
-            _sorted(component, row_key, chance), row_key, _sorted(wanted, value, chance), value, start, low, high,
-            places, measure, cells,
-        )  # fmt: skip
+    for world in world_order[1:].tolist():
+        row_key, person_component = _row_keys(value, exact, low, high), suffix[images[world]]
+        components = Components(
+            start,
+            _sorted_by_key(component, row_key, person_order),
+            row_key,
+            _sorted_by_key(person_component, value, person_order),
+            value,
+        )
+        partner = match_components(components, table, measure.tables, limits)
         if (partner == NONE).any():
-            cut += _match_in_pieces(partner, component, row_key, wanted, value, low, high, places, measure, cells)
-        generalized(low, high, places, partner, measure.kind, measure.join, measure.join_at, measure.width)
+            pieces, affected = _pieces(partner, component, person_component, components, cells)
+            found = match_components(pieces, table, measure.tables, limits._replace(cells=UNLIMITED))
+            partner = np.where(partner == NONE, found, partner)
+            cut += affected
+        cover_partners(table, partner, measure.tables)
         exact &= value[partner] == value
-        seen[world] = partner
-    ours = Rows(low, high, seen, cut)
-    return _cheaper(ours, non_sequential(places, images, images[turn[0]], measure), component, measure)
+        person[world] = partner
+    ours = GeneralizedRows(low, high, person, cut)
+    return _least_loss(ours, non_sequential(places, images, images[world_order[0]], measure), component, measure)
 
 
-def _matched(
-    rows: Int32,
-    row_key: Int64,
-    people: Int32,
-    people_key: Int64,
-    start: Int64,
-    low: Int32,
-    high: Int32,
-    places: Int32,
-    measure: Measure,
-    cells: int,
-) -> Int32:
-    return matched_people(
-        rows,
-        row_key,
-        people,
-        people_key,
-        start,
-        low,
-        high,
-        places,
-        measure.kind,
-        measure.weight,
-        measure.join,
-        measure.join_at,
-        measure.width,
-        measure.loss,
-        measure.loss_at,
-        measure.mass,
-        measure.information,
-        measure.mass_at,
-        measure.monotone,
-        measure.greatest,
-        cells,
-    )
+def _pieces(
+    partner: Int32, component: Int32, person_component: Int32, components: Components, cells: int
+) -> tuple[Components, int]:
+    """Cut components that are too large, less what is matched already, into pieces along the order of values.
 
+    Returns the pieces as components of their own, and the number of components that were cut.
 
-def _match_in_pieces(
-    partner: Int32,
-    component: Int32,
-    row_key: Int64,
-    wanted: Int32,
-    value: Int64,
-    low: Int32,
-    high: Int32,
-    places: Int32,
-    measure: Measure,
-    cells: int,
-) -> int:
-    """Match what is left of components that are too large, piece by piece along the order of values; in place.
-
-    Gives how many components were cut.
+    Paper: [ST15] Section 4.4.
     """
+    row_key, value = components.row_key, components.person_key
     rows = np.flatnonzero(partner == NONE)
     free = np.ones(len(partner), dtype=np.bool_)
     free[partner[partner != NONE]] = False
     people = np.flatnonzero(free)
     rows = rows[np.lexsort((value[rows], component[rows]))]
-    people = people[np.lexsort((value[people], wanted[people]))]
+    people = people[np.lexsort((value[people], person_component[people]))]
     _, begin, home, size = np.unique(component[rows], return_index=True, return_inverse=True, return_counts=True)
     pieces = np.ceil(size / max(1.0, np.sqrt(cells / 2)))[home].astype(np.int64)
     piece = (np.arange(len(rows)) - begin[home]) * pieces // size[home]
     number = np.unique(np.stack([home, piece]), axis=1, return_inverse=True)[1].reshape(-1)
     start = np.concatenate([[0], np.cumsum(np.bincount(number))]).astype(np.int64)
-    found = _matched(
-        rows[np.lexsort((row_key[rows], number))].astype(np.int32),
-        row_key,
-        people[np.lexsort((value[people], number))].astype(np.int32),
-        value,
-        start,
-        low,
-        high,
-        places,
-        measure,
-        2**62,
-    )
-    partner[rows] = found[rows]
-    return len(begin)
+    row_order = rows[np.lexsort((row_key[rows], number))].astype(np.int32)
+    person_order = people[np.lexsort((value[people], number))].astype(np.int32)
+    return Components(start, row_order, row_key, person_order, value), len(begin)
 
 
-def non_sequential(places: Int32, images: Int32, owner: Int32, measure: Measure) -> Rows:
-    """Row by row the closure of everybody to whom some world gives the row's suffix.
+def non_sequential(places: Int32, images: Int32, owner: Int32, measure: Measure) -> GeneralizedRows:
+    """The closure, row by row, of every person to whom some world assigns the row's suffix.
 
-    `owner` [n] says whose suffix each row has. Every world sees in a row the person to whom it gives that suffix,
-    whatever columns are shown: so projections of one table serve all releases.
+    `owner` [n] says whose suffix each row has. In every world a row belongs to the person to whom that world assigns
+    the suffix, whatever columns are shown, so projections of one table serve all releases.
 
     Paper: [ST15] Section 4.5.
     """
     worlds, people = images.shape
-    seen = np.empty((worlds, people), dtype=np.int32)
-    who = np.empty(people, dtype=np.int32)
+    person = np.empty((worlds, people), dtype=np.int32)
+    inverse = np.empty(people, dtype=np.int32)
     for world, image in enumerate(images):
-        who[image] = np.arange(people, dtype=np.int32)
-        seen[world] = who[owner]
-    low, high = measure.ungeneralized(places[:, seen[0]])
-    for partner in seen[1:]:
-        generalized(low, high, places, partner, measure.kind, measure.join, measure.join_at, measure.width)
-    return Rows(low, high, seen)
+        inverse[image] = np.arange(people, dtype=np.int32)
+        person[world] = inverse[owner]
+    low, high = measure.ungeneralized(places[:, person[0]])
+    for partner in person[1:]:
+        cover_partners(RowsAndPeople(low, high, places), partner, measure.tables)
+    return GeneralizedRows(low, high, person)
 
 
-def homogeneous(places: Int32, images: Int32, owner: Int32, bucket: Int32, measure: Measure) -> Rows:
-    """Every row as wide as the closure of its bucket.
+def homogeneous(places: Int32, images: Int32, owner: Int32, bucket: Int32, measure: Measure) -> GeneralizedRows:
+    """Every row as wide as the closure of its bucket: the homogeneous anonymization.
 
-    Paper: [ST15] Section 4.5 and Table 13: the homogeneous anonymization.
+    Paper: [ST15] Table 13 and [ST15] Section 4.5.
     """
     order = np.argsort(bucket, kind="stable").astype(np.int32)
     begin = np.flatnonzero(np.diff(bucket[order], prepend=-1))
-    member = np.repeat(np.arange(len(begin)), np.diff(begin, append=len(order)))
-    wide_low, wide_high = measure.ungeneralized(places[:, order[begin]])
-    longest = int(np.diff(begin, append=len(order)).max(initial=0))
-    for step in range(1, longest):
-        at = np.minimum(begin + step, np.append(begin[1:], len(order)) - 1)
-        generalized(wide_low, wide_high, places, order[at], measure.kind, measure.join, measure.join_at, measure.width)
+    sizes = np.diff(begin, append=len(order))
+    low, high = measure.ungeneralized(places[:, order[begin]])
+    for step in range(1, int(sizes.max(initial=0))):
+        at = np.minimum(begin + step, begin + sizes - 1)
+        cover_partners(RowsAndPeople(low, high, places), order[at], measure.tables)
     home = np.empty(len(order), dtype=np.int64)
-    home[order] = member
-    seen = non_sequential(places, images, owner, measure).seen
-    return Rows(wide_low[:, home[owner]], wide_high[:, home[owner]], seen)
+    home[order] = np.repeat(np.arange(len(begin)), sizes)
+    person = non_sequential(places, images, owner, measure).person
+    return GeneralizedRows(low[:, home[owner]], high[:, home[owner]], person)
 
 
-def _cheaper(ours: Rows, theirs: Rows, component: Int32, measure: Measure) -> Rows:
+def _least_loss(ours: GeneralizedRows, theirs: GeneralizedRows, component: Int32, measure: Measure) -> GeneralizedRows:
     """For each component the rows that lose less; ours where both lose the same."""
     gain = measure.losses(theirs.low, theirs.high) - measure.losses(ours.low, ours.high)
     total = np.zeros(int(component.max(initial=-1)) + 1, dtype=np.int64)
@@ -190,19 +153,19 @@ def _cheaper(ours: Rows, theirs: Rows, component: Int32, measure: Measure) -> Ro
     if not worse.any():
         return ours
     low, high = np.where(worse, theirs.low, ours.low), np.where(worse, theirs.high, ours.high)
-    return Rows(low, high, np.where(worse, theirs.seen, ours.seen), ours.cut)
+    return GeneralizedRows(low, high, np.where(worse, theirs.person, ours.person), ours.cut)
 
 
-def _row_keys(value: Int64, values: int, exact: Bool, low: Int32, high: Int32) -> Int64:
-    """A number for each row, the same for rows that are alike; a row that is not generalized has that of its value."""
+def _row_keys(value: Int64, exact: Bool, low: Int32, high: Int32) -> Int64:
+    """A number for each distinct generalized value; a row that is not generalized has the number of its value."""
     key = value.copy()
     wide = np.flatnonzero(~exact)
-    key[wide] = values + numbered(np.concatenate([low[:, wide], high[:, wide]]))
+    key[wide] = int(value.max(initial=-1)) + 1 + numbered(np.concatenate([low[:, wide], high[:, wide]]))
     return key
 
 
-def _sorted(component: Int32, key: Int64, chance: Int32) -> Int32:
+def _sorted_by_key(component: Int32, key: Int64, random_order: Int32) -> Int32:
     """Component after component, in ascending order of the key; at random among equals."""
     width = int(key.max(initial=0)) + 1
-    both = component.astype(np.int64)[chance] * width + key[chance]
-    return chance[np.argsort(both, kind="stable")]
+    both = component.astype(np.int64)[random_order] * width + key[random_order]
+    return random_order[np.argsort(both, kind="stable")]

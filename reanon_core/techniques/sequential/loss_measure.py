@@ -1,4 +1,4 @@
-"""The loss of a generalized value, exactly and in integers: what Algorithm 2 makes as small as it can."""
+"""The loss of generalized values, exactly and in integers, which [ST15] Algorithm 2 minimizes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from reanon_core.kernels.matching import BITS, ENTROPY, LINE, TREE, row_losses
-from reanon_core.model.arrays import Float64, Int8, Int32, Int64
+from reanon_core.kernels.matching import BITS, ENTROPY, LINE, TREE, LossTables, row_losses
+from reanon_core.model.arrays import Float64, Int32, Int64
 from reanon_core.model.schema import QuasiIdentifier
 from reanon_core.model.taxonomy import Taxonomy
 from reanon_core.recoding.lengths import length_scales
@@ -17,30 +17,21 @@ Loss = Literal["lm", "em"]
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """The attributes of a release as the kernels read them.
+    """The loss measure of the columns that a release shows.
 
     A value is a place: the code less the first one, the leaf, or (for entropy) the rank among the values that occur. A
     generalized value is an interval of places, or a node twice.
 
-    Paper: [ST15] Definition 2.2, Equation 1 and Section 2.2.
+    Paper: [ST15] Section 2.2, Equation 1: LM and EM.
     """
 
-    kind: Int8  # [d]
-    weight: Int64  # [d] of one more place in an interval
-    join: Int32  # node after node, for each leaf the closure of both; attributes one after the other
-    join_at: Int64  # [d]
-    width: Int64  # [d] leaves
-    loss: Int64  # of each node
-    loss_at: Int64  # [d]
-    mass: Float64  # running sums of frequencies, for entropy
-    information: Float64  # running sums of frequency times log2 of it
-    mass_at: Int64  # [d]
+    tables: LossTables
     unit: float
-    """What a loss of 1 is here."""
+    """The integer that stands for a loss of 1."""
     monotone: bool
-    """Whether what covers more loses more: then equal values may be matched with each other before anything else."""
+    """Whether a wider value always loses more: then equal values may be matched before anything else."""
     greatest: int
-    """The loss of a row that says nothing at all; 2^40 where what covers more may lose less."""
+    """The loss of a row that is generalized completely; 2^40 where a wider value may lose less."""
     ends: tuple[tuple[Int32, Int32], ...]
     """For each attribute the first and last code of each place, or of each node."""
     leaf_nodes: tuple[Int32, ...]
@@ -50,7 +41,7 @@ class Measure:
         """The place of each code, [d, n]."""
         placed = np.empty_like(qi)
         for attribute, codes in enumerate(qi):
-            kind, first = self.kind[attribute], self.ends[attribute][0]
+            kind, first = self.tables.kind[attribute], self.ends[attribute][0]
             if kind == LINE:
                 placed[attribute] = codes - first[0]
             elif kind == TREE:
@@ -63,7 +54,7 @@ class Measure:
         """The generalized values that hold one place each: low and high, [d, n]."""
         low = places.copy()
         for attribute, nodes in enumerate(self.leaf_nodes):
-            if self.kind[attribute] == TREE:
+            if self.tables.kind[attribute] == TREE:
                 low[attribute] = nodes[places[attribute]]
         return low, low.copy()
 
@@ -71,23 +62,23 @@ class Measure:
         """The first and last code of generalized values."""
         first, last = np.empty_like(low), np.empty_like(high)
         for attribute, ends in enumerate(self.ends):
-            if self.kind[attribute] == LINE:
+            if self.tables.kind[attribute] == LINE:
                 first[attribute], last[attribute] = low[attribute] + ends[0][0], high[attribute] + ends[0][0]
             else:
                 first[attribute], last[attribute] = ends[0][low[attribute]], ends[1][high[attribute]]
         return first, last
 
     def losses(self, low: Int32, high: Int32) -> Int64:
-        """The loss of each row."""
-        return row_losses(
-            low, high, self.kind, self.weight, self.loss, self.loss_at, self.mass, self.information, self.mass_at
-        )
+        """The loss of each row, in units."""
+        return row_losses(low, high, self.tables)
 
 
 def measure_of(columns: Sequence[QuasiIdentifier], qi: Int32, extent: Int64, loss: Loss) -> Measure:
-    """The measure of these columns. Domains are as declared, or what was seen so far (`extent` [2, d]).
+    """The measure of these columns; `extent` [2, d] is the declared domain of each, or all codes seen so far.
 
-    Entropy is that of the frequencies in the table that is released.
+    Entropy is taken over the frequencies in the table that is released.
+
+    Paper: [ST15] Definition 2.2: closures are looked up in the tables that this builds.
     """
     scales = length_scales(extent[1] - extent[0], max(1, qi.shape[1]))
     parts = [
@@ -97,17 +88,20 @@ def measure_of(columns: Sequence[QuasiIdentifier], qi: Int32, extent: Int64, los
         for column, codes, first, scale in zip(columns, qi, extent[0].tolist(), scales.tolist(), strict=True)
     ]
     spans = [span * scale for span, scale in zip((extent[1] - extent[0]).tolist(), scales.tolist(), strict=True)]
-    return Measure(
+    tables = LossTables(
         kind=np.array([part.kind for part in parts], dtype=np.int8),
         weight=np.array(scales, dtype=np.int64),
-        join=_joined([part.join for part in parts], np.int32),  # type: ignore[arg-type]
-        join_at=_starts([part.join for part in parts]),
         width=np.array([part.width for part in parts], dtype=np.int64),
-        loss=_joined([part.loss for part in parts], np.int64),  # type: ignore[arg-type]
+        join=_concatenate([part.join for part in parts], np.int32),  # type: ignore[arg-type]
+        join_at=_starts([part.join for part in parts]),
+        loss=_concatenate([part.loss for part in parts], np.int64),  # type: ignore[arg-type]
         loss_at=_starts([part.loss for part in parts]),
-        mass=_joined([part.mass for part in parts], np.float64),  # type: ignore[arg-type]
-        information=_joined([part.information for part in parts], np.float64),  # type: ignore[arg-type]
+        mass=_concatenate([part.mass for part in parts], np.float64),  # type: ignore[arg-type]
+        information=_concatenate([part.information for part in parts], np.float64),  # type: ignore[arg-type]
         mass_at=_starts([part.mass for part in parts]),
+    )
+    return Measure(
+        tables=tables,
         unit=BITS if loss == "em" else float(max(spans, default=1) or 1),
         monotone=loss == "lm",
         greatest=sum(spans) if loss == "lm" else 2**40,
@@ -135,7 +129,7 @@ def _line(codes: Int32, first: int, loss: Loss) -> _Part:
         base = np.array([first], dtype=np.int32)
         return _Part(LINE, (base, base))
     values, counts = np.unique(codes, return_counts=True)
-    mass, information = _running(counts / max(1, counts.sum()))
+    mass, information = _running_sums(counts / max(1, counts.sum()))
     return _Part(ENTROPY, (values, values), mass=mass, information=information)
 
 
@@ -156,7 +150,7 @@ def _tree(taxonomy: Taxonomy, scale: int, codes: Int32, loss: Loss) -> _Part:
         costs = (last - first).astype(np.int64) * scale
     else:
         share = np.bincount(codes, minlength=leaves) / max(1, len(codes))
-        mass, information = _running(share)
+        mass, information = _running_sums(share)
         whole, told = mass[last + 1] - mass[first], information[last + 1] - information[first]
         with np.errstate(divide="ignore", invalid="ignore"):
             entropy = np.where((whole > 0) & (last > first), np.log2(whole) - told / whole, 0.0)
@@ -171,13 +165,13 @@ def _tree(taxonomy: Taxonomy, scale: int, codes: Int32, loss: Loss) -> _Part:
     )
 
 
-def _running(share: Float64) -> tuple[Float64, Float64]:
+def _running_sums(share: Float64) -> tuple[Float64, Float64]:
     """Running sums of p and of p log2 p, with 0 in front; 0 log 0 is 0."""
     logs = np.log2(share, out=np.zeros_like(share), where=share > 0)
     return np.concatenate([[0.0], np.cumsum(share)]), np.concatenate([[0.0], np.cumsum(share * logs)])
 
 
-def _joined(parts: Sequence[Int32 | Int64 | Float64], dtype: type) -> Int32 | Int64 | Float64:
+def _concatenate(parts: Sequence[Int32 | Int64 | Float64], dtype: type) -> Int32 | Int64 | Float64:
     return np.concatenate([np.empty(0, dtype), *parts])
 
 

@@ -1,4 +1,4 @@
-"""What the technique remembers: everybody ever published, and whose suffix each world gives them. As secret as they."""
+"""What the technique keeps: every person ever published and the worlds' permutations. As secret as the data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,14 +13,14 @@ from reanon_core.techniques.sequential.worlds import Worlds
 
 VERSION = 1
 UNSEEN = (2**31 - 1, MISSING)
-"""The first and last code of a column that was not seen yet."""
+"""The first and last code of a column that was not in the source yet."""
 
 
 @dataclass(frozen=True, eq=False)
 class WorldsState:
-    """Everybody ever published, batch after batch.
+    """Every person ever published, batch after batch.
 
-    Paper: [ST15] Section 4.2: the permutations are kept, the worlds follow from them.
+    Paper: [ST15] Section 4.2: the permutations are stored, and the worlds follow from them.
     """
 
     time: int
@@ -28,15 +28,15 @@ class WorldsState:
     qi: Int32  # [d, n] MISSING where the column was not in the source yet
     sensitive: Int32  # [n]
     other: Int32  # [o, n] UNPUBLISHED where the column was not in the source yet
-    images: Int32  # [ell - 1, n] permutations of everybody
-    cell: Int32  # [n] who can leave together
+    images: Int32  # [ell - 1, n] permutations of all people
+    cell: Int32  # [n] people who can only leave together
     bucket: Int32  # [n]
     gone: Bool  # [n] people whose whole cell has left
     extent: Int64  # [2, d] least and greatest code of each attribute so far
 
     @staticmethod
     def initial() -> "WorldsState":
-        """Nobody was published yet."""
+        """The state before the first release."""
         none, nobody = np.empty((0, 0), np.int32), np.empty(0, np.int32)
         return WorldsState(
             0,
@@ -56,16 +56,16 @@ class WorldsState:
         """How many people were ever published."""
         return len(self.persons)
 
-    def found(self, persons: Int64) -> Int64:
-        """Where each person is, -1 for strangers."""
+    def find(self, persons: Int64) -> Int64:
+        """Where each person is, -1 for people who were never published."""
         order = np.argsort(self.persons)
         place = self.persons[order].searchsorted(persons)
         inside = np.minimum(place, max(0, self.size - 1))
         known = (self.persons[order[inside]] == persons) if self.size else np.zeros(len(persons), np.bool_)
         return np.where(known, order[inside] if self.size else 0, -1)
 
-    def joined(self, persons: Int64, qi: Int32, sensitive: Int32, other: Int32, worlds: Worlds) -> "WorldsState":
-        """With a new batch behind the others: its worlds go on where the old ones end.
+    def add_batch(self, persons: Int64, qi: Int32, sensitive: Int32, other: Int32, worlds: Worlds) -> "WorldsState":
+        """The state with one more batch, whose permutations continue those of the earlier batches.
 
         Paper: [ST15] Section 5.2.
         """
@@ -84,8 +84,8 @@ class WorldsState:
             gone=np.concatenate([self.gone, np.zeros(len(persons), np.bool_)]),
         )
 
-    def learned(self, place: Int64, qi: Int32, other: Int32) -> "WorldsState":
-        """With the values of columns that have come into the source since."""
+    def fill_columns(self, place: Int64, qi: Int32, other: Int32) -> "WorldsState":
+        """The state with the values of columns that were added to the source since."""
         new_qi, new_other = self.qi.copy(), self.other.copy()
         new_qi[:, place] = np.where(self.qi[:, place] == MISSING, qi, self.qi[:, place])
         new_other[:, place] = np.where(self.other[:, place] == UNPUBLISHED, other, self.other[:, place])

@@ -1,4 +1,4 @@
-"""The sequential technique: worlds once for each batch of people, and each release as wide as they need."""
+"""The sequential technique: worlds once for each batch of people, then releases as wide as all worlds need."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,13 +17,13 @@ from reanon_core.model.snapshot import Snapshot
 from reanon_core.techniques.sequential.arrivals import (
     Arrivals,
     arrivals_of,
-    grown_extent,
+    extend_extent,
     refuse_changes,
-    table_of,
+    with_deferred,
 )
 from reanon_core.techniques.sequential.batches import worlds_of_batch
 from reanon_core.techniques.sequential.boxes import boxes_of
-from reanon_core.techniques.sequential.generalization import Rows, generalize, homogeneous, non_sequential
+from reanon_core.techniques.sequential.generalization import GeneralizedRows, generalize, homogeneous, non_sequential
 from reanon_core.techniques.sequential.loss_measure import Loss, Measure, measure_of
 from reanon_core.techniques.sequential.state import WorldsState
 
@@ -37,47 +37,48 @@ BareRule = Literal["refuse", "publish"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WorldsPlan(Plan):
-    """A plan that carries the state that follows."""
+    """A plan that also carries the state after the release."""
 
-    following: WorldsState
+    next_state: WorldsState
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sequential:
-    """Every release is consistent with ell stored worlds that give each person ell different sensitive values.
+    """Every release is consistent with ell stored worlds that assign each person ell different sensitive values.
 
-    This is not a bound on every inference: docs/guarantees.md says what is promised and what is not.
+    This does not bound every inference: docs/guarantees.md says what is promised and what is not.
+
     Paper: [ST15] Section 4.
     """
 
     name: ClassVar[str] = "sequential"
     changeable: ClassVar[frozenset[str]] = frozenset({"loss", "on_batch", "on_delete", "on_bare"})
     caution: ClassVar[str] = (
-        "sequential keeps ell worlds possible, which bounds no probability by itself; what holds for symmetric and for "
-        "ring worlds is in docs/guarantees.md"
+        "sequential keeps ell worlds possible, which by itself does not bound any probability; docs/guarantees.md says "
+        "what holds for symmetric and for ring worlds"
     )
 
     ell: int
-    """The number of worlds, and so of the sensitive values that stay possible for everybody."""
+    """The number of worlds, and so of the sensitive values that stay possible for each person."""
     worlds: WorldKind = "symmetric"
-    """How worlds are made: so that all are equally likely (symmetric), or as in the paper (ring)."""
+    """How worlds are built: so that all are equally likely (symmetric), or as in the paper (ring)."""
     loss: Loss = "lm"
-    """What a release loses as little of as it can: codes (lm, the loss metric) or bits (em, the entropy measure)."""
+    """The loss that a release minimizes: lm (the loss metric, in codes) or em (the entropy measure, in bits)."""
     buckets: Buckets = "mondrian"
-    """Who may be exchanged with whom: cuts that look at sensitive values, or cuts of quasi-identifiers only."""
+    """How people are divided into buckets: by cuts that consider sensitive values, or quasi-identifiers only."""
     bucket_size: int | None = None
-    """qi-only: the least number of people in a bucket; 8 ell if it is not given. Larger ones are refused less often."""
+    """qi-only: the least number of people in a bucket; default 8 ell. Larger buckets are refused less often."""
     approach: Approach = "sequential"
-    """How releases are generalized: each by itself (sequential), or, to compare, as projections of one table."""
+    """How releases are generalized: each by itself (sequential), or, for comparison, as projections of one table."""
     on_batch: BatchRule = "refuse"
-    """What to do with new people among whom a value is too frequent: refuse, or let all of them wait for more."""
+    """What to do with new people who are not diverse: refuse, or withhold all of them until more people come."""
     on_delete: DeleteRule = "refuse"
-    """What to do when people leave: refuse, or publish them on until everybody of their cell has left."""
+    """What to do when people leave: refuse, or keep publishing them until their whole cell has left."""
     on_bare: BareRule = "refuse"
-    """What to do with a release of quasi-identifiers alone, which are published as they are: refuse, or publish."""
+    """What to do with a release of quasi-identifiers alone, which would be published exactly: refuse, or publish."""
 
     def __post_init__(self) -> None:
-        """Hold the ranges of the parameters."""
+        """Validate the parameters."""
         problems = []
         if isinstance(self.ell, bool) or not isinstance(self.ell, int) or self.ell < 2:
             problems.append(Problem("ell", "be a whole number of at least 2", str(self.ell)))
@@ -101,18 +102,18 @@ class Sequential:
         require(problems, InvalidParameter)
 
     def accepts(self, schema: Schema) -> None:
-        """Refuse columns with missing values: a world needs a value of every quasi-identifier of everybody.
+        """Reject columns with missing values: worlds need every quasi-identifier of every person.
 
         Raises: InvalidSchema.
         """
         lacking = [column.name for column in schema.quasi_identifiers if column.missing is Missing.SEPARATE]
         if lacking:
-            rule = "be refuse with sequential, whose worlds need every value"
-            help_ = "make it categorical with a value of its own for what is missing"
+            rule = "be refuse with sequential, because worlds need every value"
+            help_ = "make the column categorical, with a value of its own for missing"
             raise InvalidSchema([Problem(f"{name}: missing", rule, "separate", help_) for name in lacking])
 
     def initial_state(self) -> WorldsState:
-        """Nobody was published yet."""
+        """The state before the first release."""
         return WorldsState.initial()
 
     def restored(self, packed: Mapping[str, Packable]) -> WorldsState:
@@ -120,29 +121,29 @@ class Sequential:
         return WorldsState.restored(packed)
 
     def plan(self, snapshot: Snapshot, state: WorldsState, rng: np.random.Generator) -> WorldsPlan:
-        """Make worlds of new people, then the release of everybody.
+        """Build worlds for new people, then generalize the release of all people.
 
-        Paper: [ST15] Algorithm 1, then Algorithm 2; Section 5.2.
+        Paper: [ST15] Section 4: Algorithm 1, then Algorithm 2; Section 5.2 for later batches.
 
-        Raises: Unpublishable; nothing is changed.
+        Raises: Unpublishable, and then changes nothing.
         """
         self._refuse_bare(snapshot)
         _refuse_missing(snapshot)
         arrivals = arrivals_of(snapshot, state)
         refuse_changes(snapshot, state, arrivals.place)
-        self._refuse_leaving(arrivals)
-        state = replace(state, time=state.time + 1, extent=grown_extent(snapshot, state.extent))
+        self._refuse_departures(arrivals)
+        state = replace(state, time=state.time + 1, extent=extend_extent(snapshot, state.extent))
         new, withheld = arrivals.place < 0, {}
         known = arrivals.place >= 0
         if known.any():
-            state = state.learned(arrivals.place[known], snapshot.qi[:, known], snapshot.other[:, known])
+            state = state.fill_columns(arrivals.place[known], snapshot.qi[:, known], snapshot.other[:, known])
         if new.any():
             batch = worlds_of_batch(snapshot, np.flatnonzero(new), state.extent, self, rng)
             if batch is None:
                 withheld["waiting: a sensitive value is too frequent among the new people"] = int(new.sum())
                 new[:] = False
             else:
-                state = state.joined(
+                state = state.add_batch(
                     snapshot.persons[new],
                     snapshot.qi[:, new],
                     snapshot.sensitive[new],
@@ -153,32 +154,31 @@ class Sequential:
             withheld["waiting: they came back, and not all whom they left with"] = int(arrivals.partial.sum())
         stay = np.concatenate([arrivals.stay, np.ones(state.size - len(arrivals.stay), np.bool_)])
         state = replace(state, gone=~stay)
-        table = table_of(snapshot, state, arrivals)
-        return self._released(table, state, stay, withheld, rng)
+        table = with_deferred(snapshot, state, arrivals)
+        return self._plan_release(table, state, stay, withheld, rng)
 
     def advance(self, state: WorldsState, snapshot: Snapshot, plan: WorldsPlan) -> WorldsState:  # noqa: ARG002
-        """What the plan found out."""
-        return plan.following
+        """The state after the release, which the plan carries."""
+        return plan.next_state
 
-    def _released(
+    def _plan_release(
         self, table: Snapshot, state: WorldsState, stay: Bool, withheld: dict[str, int], rng: np.random.Generator
     ) -> WorldsPlan:
-        """The boxes of everybody who stays, and the row in which each world sees them.
-
-        Paper: [ST15] Algorithm 2.
-        """
-        where = state.found(table.persons)
-        published = np.append(stay, np.False_)[where]  # strangers, who have to wait, are at -1
+        """The boxes of the people who are published, and the row that each world assigns to them."""
+        where = state.find(table.persons)
+        published = np.append(stay, np.False_)[where]  # people who wait for a batch are at -1
         people = where[published]
         if table.size and not len(people):
-            raise Unpublishable("nobody of the snapshot can be published: the new people have to wait for more")
+            raise Unpublishable(
+                "the release would be empty: all people in the snapshot are new and wait for more people"
+            )
         shown = _shown(table)
         qi = table.qi[np.ix_(np.array(shown, dtype=np.int64), published)]
         _refuse_unknown(table, published)
         columns = tuple(table.schema.quasi_identifiers[at] for at in shown)
         measure = measure_of(columns, qi, state.extent[:, shown], self.loss)
-        images = _among(people, state, self.ell)
-        rows = self._generalized(
+        images = _images_among(people, state, self.ell)
+        rows = self._generalize(
             measure.places(qi), _suffixes(table, published), images, state.bucket[people], measure, rng
         )
         boxes, witness = boxes_of(table.schema, shown, rows, measure)
@@ -192,13 +192,13 @@ class Sequential:
             boxes=boxes,
             witness=witness,
             drawn=table,
-            following=state,
+            next_state=state,
         )
 
-    def _generalized(
+    def _generalize(
         self, places: Int32, suffix: Int32, images: Int32, bucket: Int32, measure: Measure, rng: np.random.Generator
-    ) -> Rows:
-        owner = images[-1]  # the true world: everybody has their own suffix
+    ) -> GeneralizedRows:
+        owner = images[-1]  # the true world, in which every person has their own suffix
         if self.approach == "homogeneous":
             return homogeneous(places, images, owner, bucket, measure)
         if self.approach == "non-sequential":
@@ -210,49 +210,50 @@ class Sequential:
         suffix = (snapshot.schema.sensitive.name, *snapshot.schema.other)
         if columns is not None and self.on_bare == "refuse" and not set(columns) & set(suffix):
             raise Unpublishable(
-                f"the release shows only quasi-identifiers ({', '.join(columns)}): they would come out as they are, "
-                f"because nothing in them speaks of a sensitive value; whoever does not know them would learn them. "
-                f"If that is meant, set on_bare: publish"
+                f"the release shows only quasi-identifiers ({', '.join(columns)}) and would publish them exactly, "
+                f"because without a sensitive column nothing is generalized. If you intend this, set on_bare: publish"
             )
 
-    def _refuse_leaving(self, arrivals: Arrivals) -> None:
+    def _refuse_departures(self, arrivals: Arrivals) -> None:
         left = int(arrivals.missed.sum())
         if self.on_delete == "refuse" and left:
             raise Unpublishable(
-                f"{counted(left, 'person', 'people')} of earlier releases left the snapshot, and on_delete is refuse: "
-                f"one who leaves alone can be told from the others by the difference. Keep them in, or set "
-                f"on_delete: defer, which publishes them on until everybody of their cell has left"
+                f"{counted(left, 'person', 'people')} of earlier releases left the snapshot, and on_delete is refuse, "
+                f"because comparing releases would single out a person who leaves alone. Put them back, or set "
+                f"on_delete: defer, which keeps publishing them until their whole cell has left"
             )
         if self.on_delete == "refuse" and arrivals.partial.any():
             raise Unpublishable(
-                f"{counted(int(arrivals.partial.sum()), 'person', 'people')} came back without everybody of their "
-                f"cell, and on_delete is refuse; bring the others back, or set on_delete: defer, which lets them wait"
+                f"{counted(int(arrivals.partial.sum()), 'person', 'people')} returned without their whole cell, and "
+                f"on_delete is refuse; put the others back too, or set on_delete: defer, which withholds them meanwhile"
             )
 
 
 def _refuse_unknown(table: Snapshot, published: Bool) -> None:
-    """Refuse a column that somebody has no value of: one who left before it came into the source."""
+    """Refuse a column without a value for people who left before it was added to the source."""
     schema = table.schema
     columns = [(name, codes == MISSING) for name, codes in zip(schema.names, table.qi, strict=True)]
     columns += [(name, codes == UNPUBLISHED) for name, codes in zip(schema.other, table.other, strict=True)]
-    said = [
+    lacking_columns = [
         f"{name} of {counted(int(lacking[published].sum()), 'person', 'people')}"
         for name, lacking in columns
         if (table.columns is None or name in table.columns) and lacking[published].any()
     ]
-    if said:
+    if lacking_columns:
         raise Unpublishable(
-            f"the source does not say {' and '.join(said)} who left and must still be published; "
-            f"leave the column out of this release until their cells have left"
+            f"the source has no {' and '.join(lacking_columns)} who left and must still be published; "
+            f"leave the column out of the releases until their cells have left"
         )
 
 
 def _refuse_missing(snapshot: Snapshot) -> None:
-    """Refuse a column that is empty for some: a world needs every value of everybody."""
+    """Refuse a column that is empty for some people: worlds need every value."""
     empty = (snapshot.qi == MISSING).any(axis=1) & ~snapshot.absent
     if empty.any():
         names = ", ".join(name for name, lacks in zip(snapshot.schema.names, empty, strict=True) if lacks)
-        raise Unpublishable(f"{names} is empty for some people, and worlds need every value; fill it in")
+        raise Unpublishable(
+            f"{names} is empty for some people, and worlds need every value; fill in the missing values"
+        )
 
 
 def _shown(table: Snapshot) -> list[int]:
@@ -261,7 +262,7 @@ def _shown(table: Snapshot) -> list[int]:
 
 
 def _suffixes(table: Snapshot, published: Bool) -> Int32:
-    """A number for the part of everybody's suffix that the release shows.
+    """A number for the part of each person's suffix that the release shows.
 
     Paper: [ST15] Equation 9.
     """
@@ -272,10 +273,10 @@ def _suffixes(table: Snapshot, published: Bool) -> Int32:
     return numbered(np.stack(codes)).astype(np.int32)
 
 
-def _among(people: Int64, state: WorldsState, ell: int) -> Int32:
-    """Whose suffix each world gives to each of these people, counted among them; the true world is the last.
+def _images_among(people: Int64, state: WorldsState, ell: int) -> Int32:
+    """Whose suffix each world assigns to each of these people, as positions among them; the true world is the last.
 
-    Requires: whole cells only.
+    Requires: the people are whole cells.
     """
     place = np.full(state.size, UNPUBLISHED, dtype=np.int32)
     place[people] = np.arange(len(people), dtype=np.int32)

@@ -1,10 +1,11 @@
-"""Algorithm 1: worlds that give each person ell different sensitive values, made once for each batch of people."""
+"""The two constructions of worlds, each of which assigns every person ell different sensitive values."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from reanon_core.kernels.diverse_cuts import diverse_buckets
+from reanon_core.kernels.closures import Space
+from reanon_core.kernels.diverse_cuts import CutRule, diverse_buckets
 from reanon_core.kernels.rings import greedy_rings, random_factors
 from reanon_core.kernels.siphash import fresh_key, siphash_words
 from reanon_core.model.arrays import Int32, Int64, UInt64
@@ -16,7 +17,7 @@ NEVER = np.uint64(2**64 - 1)
 
 @dataclass(frozen=True, eq=False)
 class Worlds:
-    """For each person of a batch whose suffix each fake world gives them, and who must leave together with them.
+    """For each person of a batch, whose suffix each false world assigns to them, and who must leave with them.
 
     Paper: [ST15] Section 4.1: E, the set of possible worlds. The true world is not listed.
     """
@@ -26,19 +27,8 @@ class Worlds:
     bucket: Int32  # [n]
 
 
-@dataclass(frozen=True, eq=False)
-class Space:
-    """The known quasi-identifiers of a batch: places, weights and trees, as the kernels read them."""
-
-    places: Int32  # [d, n] counted from the first code of the domain
-    weight: Int64  # [d]
-    tree: Int32  # [d, depth, leaf] ancestors, root first
-    depths: Int64  # [d] 0 for an order
-    leaves: Int64  # [d, depth, leaf] how many leaves the ancestor has
-
-
 def space_of(columns: tuple[QuasiIdentifier, ...], qi: Int32, extent: Int64) -> Space:
-    """The space of these columns, which everybody has a value of."""
+    """The space of these columns, of which every person has a value."""
     trees = [c.taxonomy.ancestors if c.hierarchical and c.taxonomy is not None else None for c in columns]
     depths = np.array([0 if tree is None else len(tree) for tree in trees], dtype=np.int64)
     widest = max([1, *(tree.shape[1] for tree in trees if tree is not None)])
@@ -58,19 +48,17 @@ def buckets_of(space: Space, sensitive: Int32, *, ell: int, least: int) -> Int32
     Paper: [ST15] Algorithm 1, Step 2; the cuts are ours (departure D1).
     Requires: the batch itself is diverse.
     """
-    if not len(space.places):  # nothing is known to tell people apart by
+    if not len(space.codes):  # no quasi-identifier is known that could tell people apart
         return np.zeros(len(sensitive), dtype=np.int32)
-    orders = np.argsort(space.places, axis=1, kind="stable").astype(np.int32)
+    orders = np.argsort(space.codes, axis=1, kind="stable").astype(np.int32)
     values = int(sensitive.max(initial=0)) + 1
-    bucket, _ = diverse_buckets(
-        space.places, orders, sensitive, values, space.weight, space.tree, space.depths, space.leaves, ell, least
-    )
+    bucket, _ = diverse_buckets(space, orders, sensitive, values, CutRule(ell, least))
     return bucket
 
 
 @dataclass(frozen=True, eq=False)
-class Ordered:
-    """People bucket after bucket, the most frequent value of a bucket first, at random within a value.
+class ValueOrder:
+    """People bucket after bucket, the most frequent value of a bucket first, in random order within a value.
 
     Paper: [ST15] Lemma 8.1: z_0 ... z_(n-1) of each bucket.
     """
@@ -79,8 +67,8 @@ class Ordered:
     start: Int64  # [buckets + 1]
 
 
-def ordered_by_value(bucket: Int32, sensitive: Int32, person_key: UInt64, rng: np.random.Generator) -> Ordered:
-    """The order of Lemma 8.1 before it is dealt out; which of two equally frequent values comes first is chance.
+def order_by_value(bucket: Int32, sensitive: Int32, person_key: UInt64, rng: np.random.Generator) -> ValueOrder:
+    """Order the people of each bucket by value; equally frequent values come in random order.
 
     Paper: [ST15] Lemma 8.1; erratum E1.
     """
@@ -92,37 +80,39 @@ def ordered_by_value(bucket: Int32, sensitive: Int32, person_key: UInt64, rng: n
     rank[np.lexsort((chance, -count, occurring // values))] = np.arange(len(occurring))
     people = np.lexsort((person_key, rank[place])).astype(np.int32)
     start = np.concatenate([[0], np.cumsum(np.bincount(bucket))]).astype(np.int64)
-    return Ordered(people, start)
+    return ValueOrder(people, start)
 
 
-def symmetric_worlds(bucket: Int32, ordered: Ordered, ell: int, person_key: UInt64, rng: np.random.Generator) -> Worlds:
-    """Deal each bucket out to cells of ell to 2 ell - 1 different values; a world turns every cell by some places.
+def symmetric_worlds(
+    bucket: Int32, order: ValueOrder, ell: int, person_key: UInt64, rng: np.random.Generator
+) -> Worlds:
+    """Divide each bucket into cells of ell to 2 ell - 1 different values; each world rotates every cell.
 
-    Seen from any of its worlds a cell holds the same values, in the same circle, turned by as many different numbers of
-    places: so all worlds are equally likely to have led to what was drawn. Departure D2.
+    Seen from any of its worlds a cell holds the same values in the same circle, and the other worlds rotate it by as
+    many different steps. So all worlds are equally likely to have led to what was drawn (departure D2).
 
     Paper: [ST15] Lemma 8.1: each line of the array has different values.
     """
-    sizes = np.diff(ordered.start)
+    sizes = np.diff(order.start)
     heights = sizes // ell
     owner = np.repeat(np.arange(len(sizes)), sizes)
-    place = np.arange(len(owner)) - ordered.start[owner]
+    place = np.arange(len(owner)) - order.start[owner]
     first_cell = np.cumsum(heights) - heights
     cell = np.empty(len(owner), dtype=np.int32)
-    cell[ordered.people] = first_cell[owner] + place % np.maximum(heights, 1)[owner]
+    cell[order.people] = first_cell[owner] + place % np.maximum(heights, 1)[owner]
     circle = np.lexsort((person_key, cell)).astype(np.int32)
     count = np.bincount(cell)
     begin = np.cumsum(count) - count
     mine = cell[circle]
     at = np.arange(len(circle)) - begin[mine]
-    turns = _random_turns(count, ell, rng)
+    steps = _random_rotations(count, ell, rng)
     images = np.empty((ell - 1, len(circle)), dtype=np.int32)
     for world in range(ell - 1):
-        images[world, circle] = circle[begin[mine] + (at + turns[mine, world]) % count[mine]]
+        images[world, circle] = circle[begin[mine] + (at + steps[mine, world]) % count[mine]]
     return Worlds(images, cell, bucket)
 
 
-def _random_turns(sizes: Int64, ell: int, rng: np.random.Generator) -> Int64:
+def _random_rotations(sizes: Int64, ell: int, rng: np.random.Generator) -> Int64:
     """For each cell ell - 1 different numbers from 1 to its size less 1, in random order, [cells, ell - 1]."""
     most = int(sizes.max(initial=ell))
     words = np.arange(len(sizes) * (most - 1), dtype=np.int64)
@@ -132,27 +122,17 @@ def _random_turns(sizes: Int64, ell: int, rng: np.random.Generator) -> Int64:
 
 
 def ring_worlds(
-    bucket: Int32, ordered: Ordered, sensitive: Int32, space: Space, ell: int, rng: np.random.Generator
+    bucket: Int32, order: ValueOrder, sensitive: Int32, space: Space, ell: int, rng: np.random.Generator
 ) -> Worlds:
-    """Put each bucket into a ring where any ell in a row differ; a world moves everybody 1 to ell - 1 places on.
+    """Arrange each bucket in a ring where any ell in a row differ; a world moves every person 1 to ell - 1 places on.
 
     Paper: [ST15] Algorithm 1, Steps 4 to 7; Equations 5 and 7.
     """
-    ring = greedy_rings(
-        space.places,
-        ordered.people,
-        ordered.start,
-        sensitive,
-        ell,
-        space.weight,
-        space.tree,
-        space.depths,
-        space.leaves,
-    )
-    offsets = random_factors(ordered.start, ell, fresh_key(rng))
-    sizes = np.diff(ordered.start)
+    ring = greedy_rings(space, order.people, order.start, sensitive, ell)
+    offsets = random_factors(order.start, ell, fresh_key(rng))
+    sizes = np.diff(order.start)
     owner = np.repeat(np.arange(len(sizes)), sizes)
-    begin = ordered.start[owner]
+    begin = order.start[owner]
     place = np.arange(len(owner)) - begin
     words = np.arange(len(sizes) * (ell - 1), dtype=np.int64)
     chance = siphash_words(words, fresh_key(rng)).reshape(len(sizes), ell - 1)

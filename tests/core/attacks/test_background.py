@@ -6,9 +6,9 @@ from papers.RPB12.example import ALICE, BCM_POS, HISTORY, KNOWLEDGE, second_entr
 
 from reanon_core.attacks import background
 from reanon_core.attacks.background import BackgroundAttack
-from reanon_core.inference.bayes.knowledge_estimate import Seen, estimated
+from reanon_core.inference.bayes.knowledge_estimate import GroupFrequencies, estimate_knowledge
 from reanon_core.inference.bayes.posteriors import posteriors
-from reanon_core.inference.bayes.uncertain_groups import spread_omega
+from reanon_core.inference.bayes.uncertain_groups import omega_over_groups
 from reanon_core.inference.view.possible_groups import Memberships, possible_memberships
 from reanon_core.metrics.adversary_gain import adversary_gain
 from reanon_core.model.arrays import MISSING
@@ -124,8 +124,8 @@ def test_an_estimate_finds_that_values_stay_where_groups_change() -> None:
         other = (value + rng.integers(1, 3, 300)) % 3
         shown = np.zeros((300, 3))
         shown[np.arange(300), value] = shown[np.arange(300), other] = 0.5
-        releases.append(Seen(np.arange(300), shown))
-    emission = estimated(releases, 3).emission
+        releases.append(GroupFrequencies(np.arange(300), shown))
+    emission = estimate_knowledge(releases, 3).emission
     assert emission is not None
     assert (np.diag(emission[0, 1:]) > 0.6).all()
 
@@ -151,20 +151,20 @@ def test_without_doubt_the_spread_estimate_is_omega() -> None:
     expected = rng.dirichlet(np.full(4, 0.5), 12) * (rng.random((12, 4)) < 0.7)
     group, counts = (np.arange(12) % 3).astype(np.int32), np.zeros((3, 4), np.int64)
     np.add.at(counts, (group, rng.integers(0, 4, 12)), 1)
-    spread = spread_omega(expected, Memberships(np.arange(12), group, np.ones(12)), counts)
+    spread = omega_over_groups(expected, Memberships(np.arange(12), group, np.ones(12)), counts)
     assert spread == pytest.approx(posteriors("omega", expected, group, counts))
 
 
 def test_whoever_no_group_can_show_is_known_no_better_than_before() -> None:
     expected = np.array([[0.6, 0.2]])
     nothing = Memberships(np.empty(0), np.empty(0), np.empty(0))
-    assert spread_omega(expected, nothing, np.array([[1, 1]])) == pytest.approx(np.array([[0.75, 0.25]]))
+    assert omega_over_groups(expected, nothing, np.array([[1, 1]])) == pytest.approx(np.array([[0.75, 0.25]]))
 
 
 def test_groups_may_be_unknown() -> None:
     blind = tuple(Presence(p.persons, p.qi) for p in LEDGER.knowledge().presences)
     found = BackgroundAttack().run(LEDGER.history(), Knowledge(blind, background=known(STEP)))
-    assert "guessed from the boxes" in found.note
+    assert "groups inferred from the boxes" in found.note
     assert found.of == 400
     # Mondrian's boxes do not overlap, so that nothing is in doubt.
     assert found.exposed == BackgroundAttack().run(LEDGER.history(), informed(known(STEP))).exposed
@@ -210,5 +210,5 @@ def test_what_memory_would_not_hold_is_refused(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(background, "MOST_PAIRS", 100)
     assert BackgroundAttack().run(LEDGER.history(), informed(known(STEP))).of == 400
     blind = tuple(Presence(p.persons, p.qi) for p in LEDGER.knowledge().presences)
-    with pytest.raises(InvalidParameter, match="where groups are guessed"):
+    with pytest.raises(InvalidParameter, match="where groups are inferred"):
         BackgroundAttack().run(LEDGER.history(), Knowledge(blind, background=known(STEP)))

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.beliefs import divergence, expected_by_sequences, mined_row
 
-from reanon_core.checks.adversary_beliefs import Past, expectations, revised
+from reanon_core.checks.adversary_beliefs import PastBeliefs, expected_values, revise_beliefs
 from reanon_core.checks.js_divergence import JsDivergence, divergences
-from reanon_core.checks.posterior import shared_out
+from reanon_core.checks.posterior import group_posteriors
 from reanon_core.checks.t_closeness import TCloseness
 from reanon_core.model.background import Background
 from reanon_core.model.errors import InvalidParameter
@@ -37,7 +37,7 @@ def entry(persons: np.ndarray, sensitive: np.ndarray, group: np.ndarray) -> Entr
 def test_the_judges_beliefs_are_the_sum_over_all_sequences(seed: int, memory: int, normalised: bool) -> None:
     rng = np.random.default_rng(seed)
     background = Background(memory=memory, normalised=normalised)
-    past = Past.restored({}, background)
+    past = PastBeliefs.restored({}, background)
     histories: list[list[int]] = [[] for _ in range(6)]
     seen: list[list[np.ndarray]] = [[] for _ in range(6)]
     newcomers = np.zeros(VALUES)
@@ -48,7 +48,7 @@ def test_the_judges_beliefs_are_the_sum_over_all_sequences(seed: int, memory: in
         for person, code in zip(here, value, strict=True):
             newcomers[code] += not histories[person]
             histories[person].append(int(code))
-        expected, past = expectations(one, past, background)
+        expected, past = expected_values(one, past, background)
         prior = newcomers / max(1, newcomers.sum())
 
         def next_given(window: tuple[int, ...], prior: np.ndarray = prior) -> np.ndarray:
@@ -60,10 +60,10 @@ def test_the_judges_beliefs_are_the_sum_over_all_sequences(seed: int, memory: in
             assert expected[row] == pytest.approx(wanted)
         shown = np.zeros((one.release.boxes.count, VALUES))
         np.add.at(shown, (one.release.group, value), 1)
-        known = shared_out("omega", expected, one.release.group, shown)
+        known = group_posteriors("omega", expected, one.release.group, shown)
         for row, person in enumerate(here):
             seen[person].append(known[row])
-        past = revised(one, past, background, expected, "omega", "product")
+        past = revise_beliefs(one, past, background, expected, "omega", "product")
 
 
 @given(seeds)

@@ -9,6 +9,7 @@ from builders.worlds import CITIES, table
 from oracles.worlds import cheapest
 from scipy.optimize import linear_sum_assignment
 
+from reanon_core.kernels.closures import closure_span
 from reanon_core.kernels.column_ids import numbered
 from reanon_core.kernels.rings import random_factors
 from reanon_core.kernels.transport import transport
@@ -107,9 +108,9 @@ def test_a_component_over_the_budget_is_cut_and_never_loses_more_than_the_plain_
     plain = non_sequential(places, images, np.arange(60), measure)
     assert rows.cut > 0
     assert measure.losses(rows.low, rows.high).sum() <= measure.losses(plain.low, plain.high).sum()
-    for world, seen in enumerate(rows.seen):
+    for world, seen in enumerate(rows.person):
         assert sorted(seen.tolist()) == list(range(60))
-        assert np.array_equal(snapshot.sensitive[images[world, seen]], snapshot.sensitive[images[-1, rows.seen[-1]]])
+        assert np.array_equal(snapshot.sensitive[images[world, seen]], snapshot.sensitive[images[-1, rows.person[-1]]])
 
 
 def test_the_largest_table_of_costs_takes_200_megabytes() -> None:
@@ -173,3 +174,13 @@ def test_equal_columns_get_equal_numbers_in_lexicographic_order() -> None:
     number = numbered(rows)
     order = sorted(set(map(tuple, rows.T.tolist())))
     assert number.tolist() == [order.index(tuple(column)) for column in rows.T.tolist()]
+
+
+def test_the_span_of_a_closure_is_the_number_of_values_it_covers_less_one() -> None:
+    snapshot = table(Random(0), 10)
+    space = space_of(snapshot.schema.quasi_identifiers, snapshot.qi, EXTENT)
+    for attribute, last in ((0, 9), (1, 5)):
+        part = (space.tree[attribute], int(space.depths[attribute]), space.leaves[attribute])
+        for low in range(last + 1):
+            for high in range(low, last + 1):
+                assert closure_span(low, high, *part) == widths((low,), (high,), attribute == 1)

@@ -19,7 +19,8 @@ from reanon_core.attacks.background import BackgroundAttack
 from reanon_core.checks.js_divergence import divergences
 from reanon_core.inference.bayes.beliefs import Beliefs
 from reanon_core.inference.bayes.posteriors import posteriors
-from reanon_core.inference.bayes.transition_counts import Counted, resolved, windows
+from reanon_core.inference.bayes.revision import Observation
+from reanon_core.inference.bayes.transition_counts import TransitionCounts, automaton_of, windows
 from reanon_core.kernels.group_distances import distributions, jensen_shannon
 from reanon_core.kernels.hilbert import hilbert_indices
 from reanon_core.metrics.adversary_gain import adversary_gain
@@ -29,12 +30,13 @@ PAIR, BOTH = np.zeros(2, np.int32), np.ones((1, 2), np.int64)
 
 
 def after_the_first() -> tuple[Beliefs, np.ndarray]:
-    """What is believed after the first release, and what is then expected of Alice and Carol."""
-    automaton = resolved(table_3b(), None, 7)
+    """The beliefs after the first release, and what is then expected of Alice and Carol."""
+    automaton = automaton_of(table_3b(), None, 7)
     first = next(BackgroundAttack().beliefs(HISTORY, KNOWLEDGE))
     classes = np.zeros(4, np.int32)
-    expected = Beliefs.nobody().expected(first.persons, classes, automaton)
-    beliefs = Beliefs.nobody().revised(first.persons, classes, expected, first.posterior, automaton, "product")
+    expected = Beliefs.empty().expected(first.persons, classes, automaton)
+    seen = Observation(first.persons, classes, expected, first.posterior)
+    beliefs = Beliefs.empty().revise(seen, automaton, "product")
     return beliefs, beliefs.expected(SECOND_PEOPLE.persons[:2], classes[:2], automaton)
 
 
@@ -90,10 +92,10 @@ def test_a_place_on_the_hilbert_curve() -> None:
 
 def mined(*, normalised: bool) -> np.ndarray:
     """Algorithm 5 on the histories aab, ab, ba."""
-    counted = Counted.nothing(1, 1).widened(2)
+    counts = TransitionCounts.empty(1, 1).with_values(2)
     for persons, values in (([0, 1, 2], [0, 0, 1]), ([0, 1, 2], [0, 1, 0]), ([0], [1])):
-        counted = counted.with_view(np.array(persons), np.array(values, np.int32), np.zeros(len(persons), np.int32))
-    return counted.emission(normalised=normalised)[windows(2, 1).following[0]]
+        counts = counts.with_view(np.array(persons), np.array(values, np.int32), np.zeros(len(persons), np.int32))
+    return counts.emission(normalised=normalised)[windows(2, 1).following[0]]
 
 
 def test_mined_knowledge_is_the_share_of_all_occurrences_as_the_paper_has_it() -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reanon_core.kernels.matching import BITS, TREE
+from reanon_core.kernels.matching import BITS, TREE, LossTables
 from reanon_core.model.history import History, Published
 from reanon_core.model.knowledge import Knowledge, Presence
 from reanon_core.model.release import ANYTHING, Auxiliary, Boxes, Release
@@ -62,7 +62,7 @@ def all_subsets(attributes: list[int], loss: str) -> Measure:
             losses.append(round(bits * BITS) if loss == "em" else mask.bit_count() - 1)
     d = len(attributes)
     nothing = np.zeros(0)
-    return Measure(
+    tables = LossTables(
         kind=np.full(d, TREE, np.int8),
         weight=np.ones(d, np.int64),
         join=np.tile(join, d),
@@ -73,6 +73,9 @@ def all_subsets(attributes: list[int], loss: str) -> Measure:
         mass=nothing,
         information=nothing,
         mass_at=np.zeros(d, np.int64),
+    )
+    return Measure(
+        tables=tables,
         unit=BITS if loss == "em" else 2.0,
         monotone=loss == "lm",
         greatest=2 * d if loss == "lm" else 2**40,

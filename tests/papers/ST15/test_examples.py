@@ -14,7 +14,7 @@ from reanon_core.kernels.rings import random_factors
 from reanon_core.model.arrays import Int32
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
-from reanon_core.techniques.sequential.generalization import Rows, generalize, homogeneous, non_sequential
+from reanon_core.techniques.sequential.generalization import GeneralizedRows, generalize, homogeneous, non_sequential
 
 
 def found(past: History, knowledge: Knowledge) -> PossibleWorlds:
@@ -72,15 +72,15 @@ def test_example_4_1_table_8_is_one_of_36_factorizations_and_the_walks_find_all_
     assert walked == every
 
 
-def rows_of(attributes: list[int], loss: str, seed: int) -> Rows:
+def rows_of(attributes: list[int], loss: str, seed: int) -> GeneralizedRows:
     places = np.array([[point[at] for point in POINTS] for at in attributes], np.int32)
     suffix = np.array(VALUES, np.int32)
     return generalize(places, suffix, IMAGES, all_subsets(attributes, loss), np.random.default_rng(seed))
 
 
-def published(rows: Rows, letters: str) -> list[tuple[str, int]]:
+def published(rows: GeneralizedRows, letters: str) -> list[tuple[str, int]]:
     """The rows of one attribute with the sensitive value of the person the true world sees in them."""
-    return sorted(zip(spelled(rows.low[0], letters), [VALUES[person] for person in rows.seen[1]], strict=True))
+    return sorted(zip(spelled(rows.low[0], letters), [VALUES[person] for person in rows.person[1]], strict=True))
 
 
 @pytest.mark.parametrize("seed", range(6))

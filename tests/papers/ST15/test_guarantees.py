@@ -11,7 +11,7 @@ from reanon_core.kernels.siphash import siphash_words
 from reanon_core.model.schema import QuasiIdentifier
 from reanon_core.techniques.sequential.generalization import generalize
 from reanon_core.techniques.sequential.loss_measure import measure_of
-from reanon_core.techniques.sequential.worlds import ordered_by_value, ring_worlds, space_of, symmetric_worlds
+from reanon_core.techniques.sequential.worlds import order_by_value, ring_worlds, space_of, symmetric_worlds
 
 TABLES: list[tuple[World, int]] = [
     ((0, 1, 2, 3), 2),
@@ -43,7 +43,7 @@ def drawn(values: World, ell: int, seed: int) -> frozenset[World]:
     rng = np.random.default_rng(seed)
     sensitive, bucket = np.array(values, np.int32), np.zeros(len(values), np.int32)
     keys = [siphash_words(np.arange(len(values)), rng.integers(0, 2**63, 2).astype(np.uint64)) for _ in range(2)]
-    ordered = ordered_by_value(bucket, sensitive, keys[0], rng)
+    ordered = order_by_value(bucket, sensitive, keys[0], rng)
     made = symmetric_worlds(bucket, ordered, ell, keys[1], rng)
     return frozenset([values, *(tuple(sensitive[image].tolist()) for image in made.images)])
 
@@ -65,7 +65,7 @@ def test_ring_worlds_are_diverse_and_stay_within_the_next_places() -> None:
     qi = rng.integers(0, 9, (2, 60)).astype(np.int32)
     space = space_of((QuasiIdentifier(name="a"), QuasiIdentifier(name="b")), qi, np.array([[0, 0], [8, 8]]))
     bucket = np.repeat(np.arange(4), 15).astype(np.int32)
-    ordered = ordered_by_value(bucket, sensitive, siphash_words(np.arange(60), np.zeros(2, np.uint64)), rng)
+    ordered = order_by_value(bucket, sensitive, siphash_words(np.arange(60), np.zeros(2, np.uint64)), rng)
     made = ring_worlds(bucket, ordered, sensitive, space, 4, rng)
     for image in made.images:
         assert sorted(image.tolist()) == list(range(60))
@@ -80,7 +80,7 @@ def outputs(images: np.ndarray, sensitive: np.ndarray, qi: np.ndarray, seeds: in
     found = set()
     for seed in range(seeds):
         rows = generalize(measure.places(qi), sensitive, images, measure, np.random.default_rng(seed))
-        shown = zip(rows.low[0].tolist(), rows.high[0].tolist(), sensitive[rows.seen[-1]].tolist(), strict=True)
+        shown = zip(rows.low[0].tolist(), rows.high[0].tolist(), sensitive[rows.person[-1]].tolist(), strict=True)
         found.add(tuple(sorted(shown)))
     return found
 
@@ -92,7 +92,7 @@ def test_a_release_does_not_depend_on_which_of_its_worlds_is_the_true_one(seed: 
     values = rng.permutation(np.array([0, 0, 1, 1, 2, 2])).astype(np.int32)
     qi = rng.integers(0, 10, (1, 6)).astype(np.int32)
     bucket, keys = np.zeros(6, np.int32), siphash_words(np.arange(6), np.array([seed, 1], np.uint64))
-    made = symmetric_worlds(bucket, ordered_by_value(bucket, values, keys, rng), 3, keys, rng)
+    made = symmetric_worlds(bucket, order_by_value(bucket, values, keys, rng), 3, keys, rng)
     images = np.vstack([made.images, np.arange(6, dtype=np.int32)])
     released = outputs(images, values, qi, 80)
     for world in range(2):

@@ -8,13 +8,14 @@ from oracles.beliefs import expected_by_sequences, mined_row, posterior_by_confi
 
 from reanon_core.inference.bayes.beliefs import Beliefs
 from reanon_core.inference.bayes.posteriors import posteriors
-from reanon_core.inference.bayes.transition_counts import Counted, renumbered, resolved, windows
+from reanon_core.inference.bayes.revision import Observation
+from reanon_core.inference.bayes.transition_counts import TransitionCounts, automaton_of, renumber_windows, windows
 from reanon_core.model.background import Automaton, Background
 from reanon_core.model.errors import InvalidParameter, Unpublishable
 
 few = settings(max_examples=60, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
-NOBODY, ONE = np.zeros(1, np.int32), np.zeros(1, np.int64)
+FIRST_CLASS, ONE = np.zeros(1, np.int32), np.zeros(1, np.int64)
 
 
 def group(rng: np.random.Generator, size: int, values: int = 4) -> tuple[np.ndarray, list[int], np.ndarray]:
@@ -79,9 +80,9 @@ def histories(rng: np.random.Generator, values: int) -> list[list[int]]:
     return [[int(v) for v in rng.integers(0, values, rng.integers(1, 6))] for _ in range(5)]
 
 
-def counted(past: list[list[int]], values: int, memory: int) -> Counted:
+def counts_of(past: list[list[int]], values: int, memory: int) -> TransitionCounts:
     """Algorithm 5, view by view."""
-    result = Counted.nothing(1, memory).widened(values)
+    result = TransitionCounts.empty(1, memory).with_values(values)
     for view in range(max(len(history) for history in past)):
         here = [person for person, history in enumerate(past) if len(history) > view]
         value = np.array([past[person][view] for person in here], np.int32)
@@ -94,7 +95,7 @@ def counted(past: list[list[int]], values: int, memory: int) -> Counted:
 def test_counted_knowledge_is_that_of_every_suffix(seed: int, memory: int, normalised: bool) -> None:
     rng = np.random.default_rng(seed)
     past = histories(rng, 3)
-    emission = counted(past, 3, memory).emission(normalised=normalised)
+    emission = counts_of(past, 3, memory).emission(normalised=normalised)
     table = windows(3, memory)
     state, window = 0, ()
     for value in rng.integers(0, 3, 6):
@@ -110,20 +111,20 @@ def test_revision_is_the_sum_over_all_sequences(seed: int, memory: int, normalis
     past = histories(rng, 3)
     prior = rng.dirichlet(np.ones(3))
     known = Background(prior=prior[None], memory=memory, normalised=normalised)
-    automaton = resolved(known, counted(past, 3, memory), 3)
+    automaton = automaton_of(known, counts_of(past, 3, memory), 3)
 
     def next_given(sequence: tuple[int, ...]) -> np.ndarray:
         row = mined_row(past, sequence[-memory:], 3, normalised=normalised)
         return prior if row is None else row
 
-    beliefs, seen = Beliefs.nobody(), []
+    beliefs, seen = Beliefs.empty(), []
     for _ in range(4):
-        expected = beliefs.expected(ONE, NOBODY, automaton)
+        expected = beliefs.expected(ONE, FIRST_CLASS, automaton)
         wanted = expected_by_sequences(seen, next_given) if seen else prior
         assert expected[0] == pytest.approx(wanted)
         seen.append(rng.dirichlet(np.ones(3)) * (rng.random(3) < 0.8) + 1e-3)
         seen[-1] /= seen[-1].sum()
-        beliefs = beliefs.revised(ONE, NOBODY, expected, seen[-1][None], automaton, "product")
+        beliefs = beliefs.revise(Observation(ONE, FIRST_CLASS, expected, seen[-1][None]), automaton, "product")
 
 
 @given(seeds)
@@ -142,14 +143,14 @@ def test_revision_through_a_declared_automaton_is_the_sum_over_all_sequences(see
             state = following[state, value]
         return emission[kind[0], state]
 
-    beliefs, seen = Beliefs.nobody(), []
+    beliefs, seen = Beliefs.empty(), []
     for _ in range(4):
         expected = beliefs.expected(ONE, kind, automaton)
         assert expected[0] == pytest.approx(
             expected_by_sequences(seen, next_given) if seen else automaton.prior[kind[0]]
         )
         seen.append(rng.dirichlet(np.ones(values)))
-        beliefs = beliefs.revised(ONE, kind, expected, seen[-1][None], automaton, "product")
+        beliefs = beliefs.revise(Observation(ONE, kind, expected, seen[-1][None]), automaton, "product")
 
 
 @given(seeds)
@@ -159,9 +160,9 @@ def test_the_filter_keeps_what_is_known_and_gives_the_impossible_no_weight(seed:
     table = windows(3, 2)
     emission = rng.dirichlet(np.ones(3), (1, table.count)) * (rng.random((1, table.count, 3)) < 0.7)
     automaton = Automaton(rng.dirichlet(np.ones(3), 1), table.following, emission)
-    beliefs = Beliefs.nobody()
+    beliefs = Beliefs.empty()
     for _ in range(4):
-        expected = beliefs.expected(ONE, NOBODY, automaton)
+        expected = beliefs.expected(ONE, FIRST_CLASS, automaton)
         known = posteriors(
             "omega",
             np.concatenate([expected, rng.dirichlet(np.ones(3), 2)]),
@@ -169,7 +170,7 @@ def test_the_filter_keeps_what_is_known_and_gives_the_impossible_no_weight(seed:
             np.array([[1, 1, 1]]),
         )[:1]
         before = dict(zip(beliefs.states.tolist(), beliefs.weights.tolist(), strict=True)) or {0: 1.0}
-        beliefs = beliefs.revised(ONE, NOBODY, expected, known, automaton, "filter")
+        beliefs = beliefs.revise(Observation(ONE, FIRST_CLASS, expected, known), automaton, "filter")
         assert beliefs.weights.sum() == pytest.approx(1)
         latest = np.array(
             [
@@ -193,11 +194,12 @@ def test_the_filter_keeps_what_is_known_and_gives_the_impossible_no_weight(seed:
 
 
 def test_people_who_are_not_shown_keep_what_was_believed_of_them() -> None:
-    automaton = resolved(Background(prior=np.full((1, 2), 0.5)), Counted.nothing(1, 1).widened(2), 2)
+    automaton = automaton_of(Background(prior=np.full((1, 2), 0.5)), TransitionCounts.empty(1, 1).with_values(2), 2)
     both = np.array([3, 8])
     classes, half = np.zeros(2, np.int32), np.full((2, 2), 0.5)
-    beliefs = Beliefs.nobody().revised(both, classes, half, half, automaton, "product")
-    after = beliefs.revised(both[:1], classes[:1], half[:1], np.array([[1.0, 0.0]]), automaton, "product")
+    beliefs = Beliefs.empty().revise(Observation(both, classes, half, half), automaton, "product")
+    later = Observation(both[:1], classes[:1], half[:1], np.array([[1.0, 0.0]]))
+    after = beliefs.revise(later, automaton, "product")
     assert after.persons.tolist() == [3, 8]
     assert after.weights[after.offsets[1] :].tolist() == beliefs.weights[beliefs.offsets[1] :].tolist()
     assert after.weights[: after.offsets[1]].tolist() == [1.0]
@@ -211,7 +213,7 @@ def test_windows_keep_their_values_when_the_list_grows(seed: int, memory: int) -
     states, now = 0, 0
     for value in rng.integers(0, 2, 5):
         states, now = int(old.following[states, value]), int(new.following[now, value])
-        assert renumbered(np.array([states], np.int32), 2, 4, memory).tolist() == [now]
+        assert renumber_windows(np.array([states], np.int32), 2, 4, memory).tolist() == [now]
 
 
 def test_too_many_windows_are_refused_with_what_would_help() -> None:
@@ -220,5 +222,5 @@ def test_too_many_windows_are_refused_with_what_would_help() -> None:
 
 
 def test_knowledge_of_values_that_the_schema_has_not_is_refused() -> None:
-    with pytest.raises(InvalidParameter, match=r"knowledge \(of 3\) must speak of the 2 values"):
-        resolved(Background(prior=np.full((1, 3), 1 / 3)), Counted.nothing(1, 1).widened(2), 2)
+    with pytest.raises(InvalidParameter, match=r"knowledge \(3 values\) must have no more than the 2"):
+        automaton_of(Background(prior=np.full((1, 3), 1 / 3)), TransitionCounts.empty(1, 1).with_values(2), 2)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles.beliefs import divergence, moved_earth, runs
+from oracles.beliefs import consecutive_groups, divergence, moved_earth
 
 from reanon_core.catalog import own_checks
-from reanon_core.kernels.group_distances import EQUAL, HIERARCHICAL, ORDERED, distributions, earth_mover
-from reanon_core.kernels.hilbert_groups import close_runs, join_neighbours
+from reanon_core.kernels.group_distances import EQUAL, HIERARCHICAL, ORDERED, Ground, distributions, earth_mover
+from reanon_core.kernels.hilbert_groups import Groups, NearbyGroups, Thresholds, View, hilbert_groups, merge_leftovers
 from reanon_core.model.background import Background, Classes
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Unpublishable
 from reanon_core.model.ledger import Entry
@@ -40,7 +40,7 @@ DEEP = Taxonomy.from_lines(
 )
 
 
-def ground(kind: int, tree: Taxonomy | None = None) -> np.ndarray:
+def distances(kind: int, tree: Taxonomy | None = None) -> np.ndarray:
     """How far the five values are from each other."""
     if kind == EQUAL:
         return 1 - np.eye(5)
@@ -59,55 +59,55 @@ def test_the_earth_movers_distance_is_the_linear_program(seed: int, how: tuple[i
     kind, tree = how
     counts, share = rng.integers(0, 5, 5) + np.eye(5, dtype=np.int64)[0], rng.dirichlet(np.ones(5))
     ancestors, nodes = (NO_TREE, 0) if tree is None else (tree.ancestors.copy(), len(tree.labels))
-    ours = earth_mover(counts, int(counts.sum()), share, kind, ancestors, np.zeros(nodes), np.zeros(nodes))
-    assert ours == pytest.approx(moved_earth(counts, share, ground(kind, tree)), abs=1e-9)
+    ground = Ground(kind, share, ancestors, np.zeros(nodes), np.zeros(nodes))
+    ours = earth_mover(counts, int(counts.sum()), ground)
+    assert ours == pytest.approx(moved_earth(counts, share, distances(kind, tree)), abs=1e-9)
 
 
-def view(rng: np.random.Generator, rows: int, values: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What is expected of each row, its value, and the shares of the whole table."""
+def view(rng: np.random.Generator, rows: int, values: int) -> tuple[View, Ground]:
+    """What is expected of each row and its value, and the ground of the whole table."""
     sensitive = rng.integers(0, values, rows).astype(np.int32)
     expected = rng.dirichlet(np.full(values, rng.choice([0.1, 0.5, 3.0])), rows)
-    return expected, sensitive, np.bincount(sensitive, minlength=values) / rows
+    share = np.bincount(sensitive, minlength=values) / rows
+    return View(*distributions(expected), sensitive), Ground(EQUAL, share, NO_TREE, np.zeros(0), np.zeros(0))
 
 
-def sums_of(rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Room for the sums of each group."""
-    return np.empty((rows, 4)), np.empty((rows, 4), np.int64), np.empty(rows)
+def no_groups(rows: int) -> Groups:
+    """Rows without groups, and room for the sums of each group."""
+    group, reason = np.full(rows, -1, np.int32), np.zeros(rows, np.int8)
+    return Groups(group, reason, np.empty((rows, 4)), np.empty((rows, 4), np.int64), np.empty(rows))
 
 
 @given(seeds)
 @few
-def test_groups_are_closed_as_the_literal_algorithm_closes_them(seed: int) -> None:
+def test_groups_are_those_of_the_literal_algorithm(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    expected, sensitive, share = view(rng, 60, 4)
+    rows, ground = view(rng, 60, 4)
     k, ell, max_run = int(rng.integers(2, 6)), int(rng.integers(1, 3)), int(rng.choice([0, 6, 12, 30, 80]))
     t, j = float(rng.uniform(0.1, 0.7)), float(rng.uniform(0.1, 1.5))
-    group, why = np.full(60, -1, np.int32), np.zeros(60, np.int8)
-    close_runs(
-        np.arange(60), *distributions(expected), sensitive, share, k, ell, t, j, max_run, EQUAL, NO_TREE, 0, group, why,
-        0, *sums_of(60),
-    )  # fmt: skip
-    assert group.tolist() == runs(expected, sensitive, share, k=k, ell=ell, t=t, j=j, max_run=max_run)
-    assert ((why > 0) == (group < 0)).all()
+    thresholds, formed = Thresholds(k, ell, t, j, max_run), no_groups(60)
+    hilbert_groups(np.arange(60), rows, thresholds, ground, formed, 0)
+    literal = consecutive_groups(rows.expected, rows.sensitive, ground.share, **thresholds._asdict())
+    assert formed.group.tolist() == literal
+    assert ((formed.reason > 0) == (formed.group < 0)).all()
 
 
 @given(seeds)
 @few
-def test_whoever_joins_a_group_leaves_it_within_the_thresholds(seed: int) -> None:
+def test_a_row_that_joins_a_group_keeps_it_within_the_thresholds(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    expected, sensitive, share = view(rng, 80, 4)
+    rows, ground = view(rng, 80, 4)
     t, j = 0.5, float(rng.uniform(0.2, 1.0))
-    group, why, sums = np.full(80, -1, np.int32), np.zeros(80, np.int8), sums_of(80)
-    rows = (np.arange(80), *distributions(expected), sensitive, share)
-    groups = close_runs(*rows, 4, 2, t, j, 12, EQUAL, NO_TREE, 0, group, why, 0, *sums)
-    before = group.copy()
-    joined = join_neighbours(*rows, t, j, EQUAL, NO_TREE, 0, 6, 2, group, groups, *sums)
+    thresholds, formed = Thresholds(4, 2, t, j, 12), no_groups(80)
+    groups = hilbert_groups(np.arange(80), rows, thresholds, ground, formed, 0)
+    group, before = formed.group, formed.group.copy()
+    joined = merge_leftovers(rows, thresholds, ground, NearbyGroups(6, 2), formed, groups)
     assert joined == np.count_nonzero(before < 0) - np.count_nonzero(group < 0)
     assert (group[before >= 0] == before[before >= 0]).all()
     for own in range(groups):
-        counts = np.bincount(sensitive[group == own], minlength=4)
-        assert np.abs(counts / counts.sum() - share).sum() / 2 <= t + 1e-9
-        assert divergence(expected[group == own]) <= j + 1e-9
+        counts = np.bincount(rows.sensitive[group == own], minlength=4)
+        assert np.abs(counts / counts.sum() - ground.share).sum() / 2 <= t + 1e-9
+        assert divergence(rows.expected[group == own]) <= j + 1e-9
 
 
 def schema(**sensitive: object) -> Schema:
@@ -130,7 +130,7 @@ def series(seed: int, views: int = 5, people: int = 300, columns: Schema | None 
     return listed
 
 
-def held(technique: JsReduce, snapshots: list[Snapshot]) -> list[Entry]:
+def publish_and_judge(technique: JsReduce, snapshots: list[Snapshot]) -> list[Entry]:
     """Publish, and let the technique's own checks judge."""
     ledger = replay(technique, snapshots, np.random.default_rng(0))
     for check in own_checks(technique):
@@ -151,24 +151,24 @@ def withheld(entries: list[Entry]) -> int:
 def test_its_own_checks_hold_however_it_is_set(leftovers: str, mode: str, memory: int) -> None:
     technique = JsReduce(k=5, t=0.4, j=0.5, max_run=40, leftovers=leftovers, mode=mode)  # type: ignore[arg-type]
     classes = Classes((0,), (np.array([16], np.int32),))
-    entries = held(technique.informed(Background(memory=memory, classes=classes)), series(1))
+    entries = publish_and_judge(technique.informed(Background(memory=memory, classes=classes)), series(1))
     assert all(entry.release.boxes.count > 1 for entry in entries)
 
 
 @pytest.mark.parametrize("posterior", ["omega", "sum", "sinkhorn"])
 def test_its_own_checks_hold_with_every_engine(posterior: str) -> None:
-    held(JsReduce(k=5, t=0.4, j=0.5, posterior=posterior), series(2, views=4))  # type: ignore[arg-type]
+    publish_and_judge(JsReduce(k=5, t=0.4, j=0.5, posterior=posterior), series(2, views=4))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("distance", ["equal", "ordered", "hierarchical"])
 def test_its_own_checks_hold_with_every_distance(distance: str) -> None:
     technique = JsReduce(k=5, t=0.2, j=1.0, distance=distance)  # type: ignore[arg-type]
-    held(technique, series(3, views=3, columns=schema(taxonomy=TREE)))
+    publish_and_judge(technique, series(3, views=3, columns=schema(taxonomy=TREE)))
 
 
 def test_merging_withholds_no_more_than_suppressing_does() -> None:
     suppressing, merging = (
-        withheld(held(JsReduce(k=5, t=0.35, j=0.35, max_run=30, leftovers=how), series(4)))
+        withheld(publish_and_judge(JsReduce(k=5, t=0.35, j=0.35, max_run=30, leftovers=how), series(4)))
         for how in ("suppress", "merge")
     )
     assert suppressing > 0
@@ -190,7 +190,7 @@ def test_knowledge_that_foresees_nothing_of_a_new_value_still_publishes_it() -> 
     known = Background(
         prior=np.full((1, 2), 0.5), following=np.array([[1, 2], [1, 2], [1, 2]]), emission=np.full((1, 3, 2), 0.5)
     )
-    held(JsReduce(k=5, t=0.5, j=2.0).informed(known), series(6, views=3))
+    publish_and_judge(JsReduce(k=5, t=0.5, j=2.0).informed(known), series(6, views=3))
 
 
 def test_the_list_of_values_may_grow() -> None:
@@ -199,7 +199,7 @@ def test_the_list_of_values_may_grow() -> None:
     first = snapshots[0]
     snapshots[0] = Snapshot(short, first.persons, first.qi, first.sensitive % 3)
     for memory in (1, 2):
-        held(JsReduce(k=5, t=0.5, j=1.0).informed(Background(memory=memory)), snapshots)
+        publish_and_judge(JsReduce(k=5, t=0.5, j=1.0).informed(Background(memory=memory)), snapshots)
 
 
 def test_the_same_place_is_ordered_by_person_so_that_neighbours_stay() -> None:
@@ -229,7 +229,7 @@ def test_a_distance_that_needs_more_than_is_declared_is_refused(distance: str) -
 
 def test_a_table_that_no_group_fits_is_refused_with_reasons() -> None:
     snapshot = series(8, views=1)[0]
-    with pytest.raises(Unpublishable, match=r"no group of 5 rows .* greater thresholds"):
+    with pytest.raises(Unpublishable, match=r"no group of 5 or more rows .* raise t, j or max_run"):
         publish(
             JsReduce(k=5, t=0.0, j=0.5, max_run=10),
             snapshot,

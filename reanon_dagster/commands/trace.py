@@ -11,7 +11,7 @@ from reanon_core.model.errors import InvalidParameter, Problem, Refused, counted
 from reanon_dagster.commands.output import say
 from reanon_dagster.releasing.release import look
 from reanon_dagster.series.series_file import load_series
-from reanon_dagster.sources.snapshot_location import shown_path, snapshot_exists, source_path
+from reanon_dagster.sources.snapshot_location import snapshot_exists, snapshot_place
 from reanon_dagster.sources.snapshot_reader import read_ids
 from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     if record is None:
         raise InvalidParameter(Problem("release", "be a published one", options.release, "see reanon status"))
     if not snapshot_exists(series, options.release):
-        snapshot = shown_path(series, source_path(series, options.release))
+        snapshot = snapshot_place(series, options.release)
         raise Refused(
             f"the snapshot {snapshot} is gone, and the store keeps keyed pseudonyms only; "
             f"bring it back to trace release {options.release}"

@@ -9,7 +9,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from reanon_core.model.errors import InvalidSchema, Problem, require
 from reanon_core.model.schema import Missing, QuasiIdentifier, Schema, Sensitive
 from reanon_dagster.series.columns import kept, label, quasi_identifier, read_taxonomy
-from reanon_dagster.series.config import Column, ColumnOrNothing, FileSource, SensitiveColumn, SeriesConfig
+from reanon_dagster.series.config import Column, ColumnOrNothing, SensitiveColumn, SeriesConfig
 from reanon_dagster.series.field_types import Part, Text, Texts, as_list, keyed_by
 from reanon_dagster.series.selections import Selection, parsed
 from reanon_dagster.series.series import Series, built
@@ -18,6 +18,7 @@ from reanon_dagster.series.yaml_text import read_yaml
 
 if TYPE_CHECKING:
     from reanon_dagster.series.field_types import Parameters
+    from reanon_dagster.sources.kinds.source import Source
 
 __all__ = ["Series", "load_schema", "load_series"]
 
@@ -206,9 +207,10 @@ def _folder_problems(parts: Mapping[str, Any], folder: Path) -> Iterator[Problem
     private = (folder / parts["private"].to).resolve()
     if private.is_relative_to(public) or public.is_relative_to(private):
         yield Problem("private.to", "lie apart from publish.to, neither inside the other", parts["private"].to)
-    source = parts.get("source")
-    if isinstance(source, FileSource) and (folder / source.path).resolve().is_relative_to(public):
-        yield Problem("source.path", "lie outside publish.to, because snapshots are private", source.path)
+    source: Source | None = parts.get("source")
+    for key, path in source.private_paths().items() if source else ():
+        if (folder / path).resolve().is_relative_to(public):
+            yield Problem(f"source.{key}", "lie outside publish.to, because snapshots are private", path)
 
 
 def _shown_problems(parts: Mapping[str, Any], schema: Schema | None) -> Iterator[Problem]:

@@ -13,10 +13,11 @@ from reanon_core.model.release import UNPUBLISHED
 from reanon_core.model.schema import Sensitive
 from reanon_core.model.snapshot import Snapshot
 from reanon_dagster.series.columns import kept
+from reanon_dagster.series.selections import Selection
 from reanon_dagster.series.series import Series
 from reanon_dagster.sources.arrow_columns import coded_column, coded_other, coded_sensitive
 from reanon_dagster.sources.ids import people
-from reanon_dagster.sources.queries import digest_of
+from reanon_dagster.sources.row_digest import row_digest
 from reanon_dagster.sources.selection_mask import coded_values, more_columns, said_by, selection_mask_of
 from reanon_dagster.sources.source_table import Table, read_table
 
@@ -61,11 +62,7 @@ def read_snapshot(
     """
     schema, id_name = series.schema, series.config.source.id
     selection = series.selections.get(release)
-    wanted = (id_name, *schema.names, schema.sensitive.name, *schema.other)
-    more = more_columns(selection, wanted)
-    optional = frozenset(wanted[1:]) - series.needed(release)
-    table = read_table(series, release, (*wanted, *more), optional=optional)
-    problems = said_by(selection, table.problems, more)
+    table, problems = _checked_table(series, release)
     known = schema.sensitive if schema.sensitive.closed else schema.sensitive.with_values(known_values)
     who = _from(table, id_name, problems, lambda column: people(id_name, column, key))
     codes = [_from(table, qi.name, problems, partial(coded_column, qi)) for qi in schema.quasi_identifiers]
@@ -94,18 +91,52 @@ def read_snapshot(
         np.array(other, dtype=np.int32).reshape(len(other), rows),
         series.shown(release),
     )
-    digest = table.digest or digest_of(table.data, table.data.column_names, who.order)
+    digest = _input_digest(table.digest or row_digest(table.data, who.order), selection)
     if selection is None:
-        return Read(snapshot, digest, len(who.persons), len(who.persons))
+        return Read(snapshot, digest, rows, rows)
     values = {
         column.name: coded_values(column, coded.codes)
         for column, coded in zip(schema.quasi_identifiers, codes, strict=True)
         if coded is not None
     }
     selected = selection_mask_of(selection, table, values)[who.order]
-    # Another predicate is another input, whatever it selects.
-    digest = hashlib.sha256(f"{digest} where {selection.text}".encode()).hexdigest()
-    return Read(_selected(series, snapshot, selected), digest, len(who.persons), int(selected.sum()))
+    return Read(_selected(series, snapshot, selected), digest, rows, int(selected.sum()))
+
+
+def snapshot_digest(series: Series, release: str, key: bytes) -> str:
+    """The input digest that `read_snapshot` would give for this snapshot, without coding it.
+
+    A file is not even parsed, so its problems go unnoticed here.
+
+    Raises: SnapshotMissing; InvalidSnapshot if the rows of a query cannot be told apart.
+    """
+    series.calendar.index(release)
+    selection = series.selections.get(release)
+    digest = series.config.source.digest(series.folder, release)
+    if digest is None:
+        table, problems = _checked_table(series, release)
+        require(problems, InvalidSnapshot)
+        id_name = series.config.source.id
+        digest = table.digest or row_digest(table.data, people(id_name, table.data[id_name], key).order)
+    return _input_digest(digest, selection)
+
+
+def _checked_table(series: Series, release: str) -> tuple[Table, list[Problem]]:
+    """The columns that the release and its selection need, and the problems with those that do not exist."""
+    schema = series.schema
+    columns = (series.config.source.id, *schema.names, schema.sensitive.name, *schema.other)
+    selection = series.selections.get(release)
+    more = more_columns(selection, columns)
+    optional = frozenset(columns[1:]) - series.needed(release)
+    table = read_table(series, release, (*columns, *more), optional=optional)
+    return table, said_by(selection, table.problems, more)
+
+
+def _input_digest(digest: str, selection: Selection | None) -> str:
+    """The digest of the snapshot with its selection: another predicate is another input, whatever it selects."""
+    if selection is None:
+        return digest
+    return hashlib.sha256(f"{digest} where {selection.text}".encode()).hexdigest()
 
 
 def _selected(series: Series, snapshot: Snapshot, selected: Bool) -> Snapshot:

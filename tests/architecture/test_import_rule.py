@@ -20,6 +20,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reanon_dagster.releasing",),
     ("reanon_dagster.storage", "reanon_dagster.sources", "reanon_dagster.expectations"),
     ("reanon_dagster.series",),
+    ("reanon_dagster.sources.kinds",),
+    ("reanon_dagster.series.field_types",),
     ("reanon_dagster",),
     ("reanon_core.precompile",),
     ("reanon_core.replay", "reanon_core.frames"),

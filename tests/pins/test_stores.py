@@ -1,0 +1,86 @@
+"""Stores as 0.1.0 left them before the last release: this version reads them and goes on as 0.1.0 would have."""
+
+import hashlib
+import json
+import os
+import stat
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from pins.cases import CASES, STAGED, STORES
+from pins.declaring import Case
+from pins.running import SEED, STORED, answers, differences, of_release, pinned, published, run
+from reanon_dagster.cli import main
+
+PINNED = pinned()
+
+
+def unpacked(case: Case, folder: Path) -> Path:
+    """The series file of a store, with everything as it was."""
+    with tarfile.open(STORED / f"{case.name}.tar.xz") as archive:
+        archive.extractall(folder, filter="tar")  # unlike "data" it keeps the modes of folders
+    return folder / "series.yaml"
+
+
+def modes(path: Path) -> set[tuple[str, int]]:
+    """The modes of everything private: (kind, mode)."""
+    private = path.parent / "private"
+    return {
+        ("folder" if file.is_dir() else "file", stat.S_IMODE(file.stat().st_mode))
+        for file in (private, *private.rglob("*"))
+    }
+
+
+CLOSED = {("folder", 0o700), ("file", 0o600)}
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_status_tells_how_an_old_store_stands(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case = CASES[name]
+    path = unpacked(case, tmp_path / "series")
+    before = published(path, case)
+    assert before == {release: PINNED[name]["releases"][release] for release in case.releases[:-1]}
+    assert main(["status", str(path)]) == 0
+    told = capsys.readouterr().out
+    assert all(release in told for release in case.releases)
+    assert published(path, case) == before
+    assert modes(path) == CLOSED
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_an_old_store_is_continued_as_if_nothing_had_happened(name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    path = unpacked(case, tmp_path / "series")
+    assert run("publish", path, "--seed", SEED + len(case.releases) - 1) == 0
+    assert differences(answers(path, case, tmp_path), PINNED[name]) == []
+    assert modes(path) == CLOSED
+    before, last = (path.parent / "published" / name / release for release in case.releases[-2:])
+    manifest = json.loads((last / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["previous_manifest"] == hashlib.sha256((before / "manifest.json").read_bytes()).hexdigest()
+    assert run("publish", path, "--release", case.releases[-1]) == 0  # nothing to do
+    assert published(path, case) == PINNED[name]["releases"]
+
+
+@pytest.mark.parametrize(
+    "name", [name if name == STAGED[-1] else pytest.param(name, marks=pytest.mark.slow) for name in STAGED]
+)
+def test_a_candidate_that_the_old_version_staged_is_published_by_dagster(name: str, tmp_path: Path) -> None:
+    case, last = CASES[name], CASES[name].releases[-1]
+    path = unpacked(case, tmp_path / "series")
+    asset = f"{name.replace('-', '_')}/published"
+    command = ["dagster", "asset", "materialize", "-m", "reanon_dagster.definitions", "--select", asset]
+    ran = subprocess.run(
+        [sys.executable, "-m", *command, "--partition", last],
+        cwd=tmp_path,
+        env={**os.environ, "REANON_SERIES": str(path.parent), "DAGSTER_DISABLE_TELEMETRY": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert of_release(path.parent / "published" / name / last) == PINNED[name]["releases"][last]
+    assert modes(path) == CLOSED

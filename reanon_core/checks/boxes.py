@@ -5,11 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from reanon_core.model.arrays import MISSING, Bool, Int8, Int32, Int64
-from reanon_core.model.release import ANYTHING, Boxes
+from reanon_core.model.release import ALL_MISSING, ANYTHING, NONE_MISSING, SOME_MISSING, Boxes, covers
 from reanon_core.model.schema import QuasiIdentifier
-
-NONE, SOME, ALL = 0, 1, 2
-"""How many members of a group lack the value, as `Boxes.missing` says it."""
 
 
 def unpublished_flaws(boxes: Boxes, shown: Bool) -> int:
@@ -28,11 +25,11 @@ def box_flaws(boxes: Boxes, columns: Sequence[QuasiIdentifier], shown: Bool) -> 
         boxes = Boxes(boxes.low[shown], boxes.high[shown], boxes.missing[shown])
         columns = [column for column, here in zip(columns, shown, strict=True) if here]
     low, high = boxes.low.astype(np.int64), boxes.high.astype(np.int64)
-    interval = boxes.missing != ALL  # elsewhere there is no interval to judge
+    interval = boxes.missing != ALL_MISSING  # elsewhere there is no interval to judge
     absent = (boxes.low == MISSING, boxes.high == MISSING)
     least = np.array([column.min_width for column in columns], dtype=np.int64)[:, None]
     return {
-        "unknown missing flags": _count((boxes.missing < NONE) | (boxes.missing > ALL)),
+        "unknown missing flags": _count((boxes.missing < NONE_MISSING) | (boxes.missing > ALL_MISSING)),
         "intervals at odds with their missing flag": _count((absent[0] == interval) | (absent[1] == interval)),
         "intervals that end before they begin": _count(interval & (low > high)),
         "intervals too narrow": _count(interval & (low <= high) & (high - low + 1 < least)),
@@ -52,25 +49,15 @@ def membership_flaws(boxes: Boxes, qi: Int32, position: Int64, group: Int32, *, 
     for low, high, missing, column in zip(boxes.low, boxes.high, boxes.missing, qi, strict=True):
         codes = column[position]
         lacking = codes == MISSING
-        uncovered += len(codes) - _count(_covers(low[group], high[group], missing[group], codes))
+        uncovered += len(codes) - _count(covers(low[group], high[group], missing[group], codes))
         flags += _count(_wrong_flags(missing, members, group[lacking])) if grouped else 0
     return {"values outside their interval": uncovered, "wrong missing flags": flags}
-
-
-def _covers(low: Int32, high: Int32, missing: Int8, codes: Int32) -> Bool:
-    """Whether the interval covers the code, one of each; a missing code is covered by the flag alone."""
-    covered: Bool = np.where(
-        codes == MISSING,
-        (missing == SOME) | (missing == ALL),
-        (low <= codes) & (codes <= high) & (missing != ALL),
-    )
-    return covered
 
 
 def _wrong_flags(missing: Int8, members: Int64, lacking: Int32) -> Bool:
     """Groups whose flag is not what their members say; a group of counterfeits alone has none to say it."""
     lack = np.bincount(lacking, minlength=len(members))
-    expected = np.where(lack == 0, NONE, np.where(lack == members, ALL, SOME))
+    expected = np.where(lack == 0, NONE_MISSING, np.where(lack == members, ALL_MISSING, SOME_MISSING))
     wrong: Bool = (members > 0) & (missing != expected)
     return wrong
 

@@ -4,8 +4,7 @@ import numpy as np
 
 from reanon_core.model.arrays import MISSING, Float64, Int64
 from reanon_core.model.ledger import Entry
-
-SOME_MISSING, ALL_MISSING = 1, 2
+from reanon_core.model.release import ALL_MISSING, SOME_MISSING
 
 
 def group_volumes(entry: Entry) -> Float64:

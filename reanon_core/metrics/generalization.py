@@ -11,10 +11,8 @@ from reanon_core.metrics.domains import domains
 from reanon_core.metrics.published_part import published_part
 from reanon_core.model.arrays import Float64, Int64
 from reanon_core.model.ledger import Entry
-from reanon_core.model.release import Boxes
+from reanon_core.model.release import ALL_MISSING, Boxes
 from reanon_core.model.taxonomy import Taxonomy
-
-ALL_MISSING = 2
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,9 @@ from reanon_core.metrics.box_volumes import group_volumes
 from reanon_core.metrics.published_part import published_part
 from reanon_core.model.arrays import MISSING, Float64, Int8, Int32
 from reanon_core.model.ledger import Entry
+from reanon_core.model.release import NONE_MISSING, covers
+
+_covers = compiled(covers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,18 +57,14 @@ def _suggested(points: Int32, along: int, low: Int32, high: Int32, missing: Int8
     attributes, boxes = low.shape
     total: Float64 = np.zeros(points.shape[1])
     for box in range(boxes):
-        first = int(np.searchsorted(points[along], low[along, box] if missing[along, box] == 0 else MISSING))
+        first = int(np.searchsorted(points[along], low[along, box] if missing[along, box] == NONE_MISSING else MISSING))
         for point in range(first, points.shape[1]):
             if points[along, point] > high[along, box]:
                 break
             inside = True
             for attribute in range(attributes):
-                code = points[attribute, point]
-                if code == MISSING:
-                    inside = inside and missing[attribute, box] != 0
-                else:
-                    inside = inside and missing[attribute, box] != 2
-                    inside = inside and low[attribute, box] <= code <= high[attribute, box]
+                sides = low[attribute, box], high[attribute, box], missing[attribute, box]
+                inside = inside and _covers(*sides, points[attribute, point])
             if inside:
                 total[point] += density[box, points[attributes, point]]
     return total

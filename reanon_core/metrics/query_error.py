@@ -11,8 +11,8 @@ from reanon_core.metrics.published_part import published_part
 from reanon_core.model.arrays import Float64, Int8, Int32, Int64
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.ledger import Entry
+from reanon_core.model.release import ALL_MISSING
 
-ALL_MISSING = 2
 BLOCK = 4096
 
 

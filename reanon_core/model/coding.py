@@ -111,7 +111,7 @@ def decode(column: QuasiIdentifier, codes: Int32) -> AnyArray:
     safe = np.where(missing, 0, codes).astype(np.int64)
     if column.kind is Kind.CATEGORICAL:
         leaves = column.taxonomy.leaves if column.taxonomy else ()
-        return _labels((*leaves, None))[np.where(missing, len(leaves), safe)]
+        return label_array((*leaves, None))[np.where(missing, len(leaves), safe)]
     if column.kind is Kind.DATE:
         return np.where(missing, np.datetime64("NaT", "D"), safe.astype("datetime64[D]"))
     top, bottom = column.granularity.as_integer_ratio()
@@ -123,7 +123,7 @@ def decode(column: QuasiIdentifier, codes: Int32) -> AnyArray:
 
 def decode_sensitive(column: Sensitive, codes: Int32) -> AnyArray:
     """The sensitive values of the codes."""
-    return _labels(column.values)[codes]
+    return label_array(column.values)[codes]
 
 
 def grid_problem(name: str, granularity: Decimal) -> Problem | None:
@@ -150,7 +150,8 @@ def named_rows(mask: Bool) -> str:
     return f"rows {', '.join(rows[:-1])} and {rows[-1]}"
 
 
-def _labels(values: Sequence[str | None]) -> npt.NDArray[np.object_]:
+def label_array(values: Sequence[str | None]) -> npt.NDArray[np.object_]:
+    """An array of labels, None where there is none."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array

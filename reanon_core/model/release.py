@@ -1,15 +1,35 @@
 """Public: what is downloaded."""
 
 from dataclasses import dataclass, field
+from typing import overload
 
 import numpy as np
 
-from reanon_core.model.arrays import MISSING, Int8, Int32, frozen
+from reanon_core.model.arrays import MISSING, Bool, Int8, Int32, frozen
 
 UNPUBLISHED = -1
-"""Stands for the code of a sensitive value or a non-identifier that a release does not show."""
-ANYTHING = (MISSING + 1, 2**31 - 1, 1)
+"""The code of a sensitive value or a non-identifier that a release does not show."""
+NONE_MISSING, SOME_MISSING, ALL_MISSING = 0, 1, 2
+"""The missing signs of a box: how many members of the group lack a value of the quasi-identifier."""
+MISSING_WORDS = ("none", "some", "all")
+"""The missing signs as a published table writes them."""
+ANYTHING = (MISSING + 1, 2**31 - 1, SOME_MISSING)
 """Low, high and missing sign of a quasi-identifier that a release does not show: every value, and none, is possible."""
+
+
+@overload
+def covers(low: int, high: int, missing: int, code: int) -> bool: ...
+@overload
+def covers(low: Int32, high: Int32, missing: Int8, code: Int32) -> Bool: ...
+def covers(low: int | Int32, high: int | Int32, missing: int | Int8, code: int | Int32) -> bool | Bool:
+    """Whether an interval with its missing sign contains a code, elementwise; the sign alone decides on MISSING.
+
+    Works on numbers, on arrays that broadcast, and inside compiled functions (`compiled(covers)`).
+    Paper: [XT07] Definition 2, property 2.
+    """
+    return ((code == MISSING) & ((missing == SOME_MISSING) | (missing == ALL_MISSING))) | (
+        (code != MISSING) & (missing != ALL_MISSING) & (low <= code) & (code <= high)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +38,7 @@ class Boxes:
 
     low: Int32  # [d, g] MISSING where every member's value is missing
     high: Int32  # [d, g]
-    missing: Int8  # [d, g] 0 none, 1 some, 2 all members lack the value
+    missing: Int8  # [d, g] NONE_MISSING, SOME_MISSING or ALL_MISSING
 
     def __post_init__(self) -> None:
         """Freeze the arrays."""
@@ -30,13 +50,20 @@ class Boxes:
         """The number of boxes."""
         return int(self.low.shape[1])
 
+    def contains(self, group: int, point: Int32) -> bool:
+        """Whether the box of a group contains a point of codes [d].
+
+        Paper: [XT07] Definition 10, condition 3.3.
+        """
+        return bool(covers(self.low[:, group], self.high[:, group], self.missing[:, group], point).all())
+
 
 @dataclass(frozen=True, eq=False)
 class Release:
     """One published table: for each row its group, and for each group its box.
 
-    A technique may give each row a box of its own. Rows with the same box are a group here all the same, as whoever
-    reads the file would group them; `grouped` is false then, and no group numbers are published.
+    A technique may give each row a box of its own; `grouped` is then false, and no group numbers are published. Rows
+    with the same box still form a group here, as a reader of the file would form it.
 
     Paper: [XT07] Definition 2.
     """
@@ -46,8 +73,9 @@ class Release:
     boxes: Boxes
     other: Int32 = field(default_factory=lambda: np.empty((0, 0), np.int32))  # [o, rows] codes, or UNPUBLISHED
     columns: tuple[str, ...] | None = None
-    """The columns that it shows; None for all. Of any other quasi-identifier a box says ANYTHING."""
+    """The columns that it shows; None for all. The box of any other quasi-identifier is ANYTHING."""
     grouped: bool = True
+    """Whether the technique forms groups."""
 
     def __post_init__(self) -> None:
         """Freeze the arrays."""
@@ -57,7 +85,7 @@ class Release:
             object.__setattr__(self, name, frozen(getattr(self, name), np.int32))
 
     def shows(self, column: str) -> bool:
-        """Whether the release has the column."""
+        """Whether the release shows the column."""
         return self.columns is None or column in self.columns
 
     @property

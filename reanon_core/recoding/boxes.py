@@ -5,7 +5,7 @@ import numpy as np
 from reanon_core.compiled import compiled
 from reanon_core.model.arrays import MISSING, Int8, Int32
 from reanon_core.model.plan import Plan
-from reanon_core.model.release import Boxes
+from reanon_core.model.release import ALL_MISSING, SOME_MISSING, Boxes
 from reanon_core.model.schema import QuasiIdentifier
 from reanon_core.model.snapshot import Snapshot
 
@@ -36,14 +36,14 @@ def _extents(qi: Int32, group: Int32, groups: int) -> tuple[Int32, Int32, Int8]:
                 continue
             code = qi[attribute, row]
             if code == MISSING:
-                missing[attribute, own] = 1
+                missing[attribute, own] = SOME_MISSING
             else:
                 low[attribute, own] = min(low[attribute, own], code)
                 high[attribute, own] = max(high[attribute, own], code)
         for own in range(groups):
             if high[attribute, own] == MISSING:
                 low[attribute, own] = MISSING
-                missing[attribute, own] = 2
+                missing[attribute, own] = ALL_MISSING
     return low, high, missing
 
 
@@ -52,7 +52,7 @@ def widen(low: Int32, high: Int32, missing: Int8, column: QuasiIdentifier) -> No
 
     The width of an interval is high - low + 1 codes.
     """
-    narrow = (missing != 2) & (high.astype(np.int64) - low < column.min_width - 1)
+    narrow = (missing != ALL_MISSING) & (high.astype(np.int64) - low < column.min_width - 1)
     if not narrow.any():
         return
     wide = low[narrow].astype(np.int64) + column.min_width - 1

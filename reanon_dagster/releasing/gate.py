@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reanon_core import __version__
+from reanon_core.judgement import require_verdicts
 from reanon_core.model.errors import Refused
 from reanon_core.model.history import Published
 from reanon_dagster.releasing.candidate import Candidate, digest
@@ -30,14 +31,7 @@ def require_sound(candidate: Candidate) -> None:
     """
     if candidate.judged != digest(candidate.entry):
         raise Refused(f"release {candidate.release} is not what its checks have judged; prepare it again")
-    withheld = candidate.entry.withheld
-    if withheld != sum(candidate.withheld.values()):
-        raise Refused(f"release {candidate.release} leaves out {withheld} people and does not say why for all of them")
-    if not candidate.verdicts:
-        raise Refused(f"release {candidate.release} was not judged by any check")
-    if candidate.failed:
-        said = "; ".join(f"{verdict.check} fails ({verdict.violations} violations)" for verdict in candidate.failed)
-        raise Refused(f"release {candidate.release} is refused: {said}; nothing was published")
+    require_verdicts(candidate.release, candidate.entry, candidate.verdicts, candidate.withheld)
 
 
 def accept(series: "Series", candidate: Candidate) -> Recorded:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from reanon_core.judgement import judge
 from reanon_core.model.errors import OutOfOrder, Refused
 from reanon_core.model.ledger import Entry
 from reanon_core.model.packing import Packable, pack, unpack
@@ -17,7 +18,7 @@ from reanon_core.model.trace import Trace, Witness
 from reanon_core.model.verdict import Verdict
 from reanon_dagster.releasing.candidate import Candidate, arrays
 from reanon_dagster.releasing.gate import accept
-from reanon_dagster.releasing.judgement import checks_of, judge
+from reanon_dagster.releasing.judgement import checks_of
 from reanon_dagster.releasing.release import sound
 from reanon_dagster.releasing.snapshot_intake import read_open
 from reanon_dagster.sources.snapshot_location import snapshot_exists

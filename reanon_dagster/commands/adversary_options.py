@@ -9,11 +9,11 @@ from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.knowledge import Compromised, Knowledge
 from reanon_core.model.ledger import Ledger
 from reanon_core.model.schema import Schema
+from reanon_core.tables.ids import KEY_BYTES
 from reanon_dagster.releasing.adversary_knowledge import with_background
 from reanon_dagster.releasing.release import look
 from reanon_dagster.series.series import Series
 from reanon_dagster.sources.compromised_file import read_compromised
-from reanon_dagster.sources.ids import KEY_BYTES
 from reanon_dagster.storage.pseudonym_key import pseudonym_key
 
 

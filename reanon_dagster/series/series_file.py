@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from reanon_core.model.errors import InvalidSchema, Problem, require
+from reanon_core.columns import label
+from reanon_core.model.errors import InvalidSchema, Problem, kept, require
 from reanon_core.model.schema import Missing, QuasiIdentifier, Schema, Sensitive
-from reanon_dagster.series.columns import kept, label, quasi_identifier, read_taxonomy
+from reanon_dagster.series.columns import quasi_identifier, read_taxonomy
 from reanon_dagster.series.config import Column, ColumnOrNothing, FileSource, SensitiveColumn, SeriesConfig
 from reanon_dagster.series.field_types import Part, Text, Texts, as_list, keyed_by
 from reanon_dagster.series.selections import Selection, parsed

@@ -6,56 +6,12 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import numpy as np
-
-from reanon_core.model.arrays import MISSING, AnyArray, Int32
-from reanon_core.model.coding import decode
 from reanon_core.model.history import Published
-from reanon_core.model.schema import Missing, QuasiIdentifier, Schema
+from reanon_core.model.schema import Schema
+from reanon_core.tables.release_table import counterfeit_table, release_table
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-MISSING_WORDS = ("none", "some", "all")
 MANIFEST = "manifest.json"
-
-
-def table(published: Published, schema: Schema) -> "pa.Table":
-    """The released rows with the values of the columns' own types."""
-    import pyarrow as pa
-
-    release = published.release
-    group = pa.array(release.group)
-    columns: dict[str, pa.Array] = {"group_id": group} if release.grouped else {}
-    for i, column in enumerate(schema.quasi_identifiers):
-        if not release.shows(column.name):
-            continue
-        low, high = release.boxes.low[i], release.boxes.high[i]
-        for suffix, codes in (("min", low), ("max", high)):
-            columns[f"{column.name}_{suffix}"] = _values(column, codes).take(group)
-        if column.hierarchical:
-            columns[column.name] = _covering(column, low, high).take(group)
-        if column.missing is Missing.SEPARATE:
-            columns[f"{column.name}_missing"] = (
-                pa.array(MISSING_WORDS).take(pa.array(release.boxes.missing[i])).take(group)
-            )
-    if release.shows(schema.sensitive.name):
-        labels = pa.array(schema.sensitive.values, pa.string())
-        columns[schema.sensitive.name] = labels.take(pa.array(release.sensitive))
-    for name, values, codes in zip(schema.other, schema.other_values, release.other, strict=True):
-        if release.shows(name):
-            labels = pa.array([value or None for value in values], pa.string())
-            columns[name] = labels.take(pa.array(codes))
-    return pa.table(columns)
-
-
-def counterfeits(published: Published) -> "pa.Table":
-    """How many counterfeits each group holds; only groups that have some."""
-    import pyarrow as pa
-
-    return pa.table({"group_id": published.auxiliary.group, "count": published.auxiliary.count})
 
 
 def write_files(folder: Path, published: Published, schema: Schema, formats: Sequence[str]) -> dict[str, str]:
@@ -64,9 +20,9 @@ def write_files(folder: Path, published: Published, schema: Schema, formats: Seq
     import pyarrow.parquet
 
     folder.mkdir(parents=True)
-    tables = {"table": table(published, schema)}
+    tables = {"table": release_table(published.release, schema)}
     if published.release.grouped:  # counts belong to groups
-        tables["counterfeits"] = counterfeits(published)
+        tables["counterfeits"] = counterfeit_table(published.auxiliary)
     digests = {}
     for name, content in tables.items():
         for form in formats:
@@ -108,24 +64,6 @@ def bring_out(staged: Path, target: Path) -> None:
         beside.rename(target)
         shutil.rmtree(staged)
     _flush(target.parent)
-
-
-def _values(column: QuasiIdentifier, codes: Int32) -> "pa.Array":
-    import pyarrow as pa
-
-    mask = codes == MISSING
-    values: AnyArray = decode(column, codes)
-    return pa.array(values, mask=mask if mask.any() else None, type=pa.string() if values.dtype == object else None)
-
-
-def _covering(column: QuasiIdentifier, low: Int32, high: Int32) -> "pa.Array":
-    """The label of the lowest node that covers each interval."""
-    import pyarrow as pa
-
-    assert column.taxonomy is not None  # noqa: S101  (hierarchical columns have one)
-    mask = low == MISSING
-    node = column.taxonomy.covering_node(np.where(mask, 0, low), np.where(mask, 0, high))
-    return pa.array(column.taxonomy.labels).take(pa.array(node, mask=mask))
 
 
 def _flush(path: Path) -> None:

@@ -23,7 +23,13 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reanon_dagster",),
     ("reanon_core.precompile",),
     ("reanon_core.replay", "reanon_core.frames"),
-    ("reanon_core.publishing", "reanon_core.catalog", "reanon_core.judgement"),
+    (
+        "reanon_core.publishing",
+        "reanon_core.catalog",
+        "reanon_core.judgement",
+        "reanon_core.tables",
+        "reanon_core.columns",
+    ),
     (
         "reanon_core.techniques.m_invariance",
         "reanon_core.techniques.mondrian",

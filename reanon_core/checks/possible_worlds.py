@@ -28,6 +28,7 @@ class PossibleWorlds:
     """
 
     name: ClassVar[str] = "possible-worlds"
+    needs_knowledge: ClassVar[bool] = False
 
     ell: int
     """The number of worlds; at least 2."""

@@ -34,6 +34,8 @@ def run(options: argparse.Namespace) -> int:
     record = next((one for one in view.records if one.release == options.release), None)
     if record is None:
         raise InvalidParameter(Problem("release", "be a published one", options.release, "see reanon status"))
+    if options.worlds and not series.technique.declaration.has_worlds:
+        raise InvalidParameter(Problem("--worlds", f"be left out: {series.technique.name} has no worlds"))
     if not snapshot_exists(series, options.release):
         snapshot = snapshot_place(series, options.release)
         raise Refused(
@@ -46,8 +48,6 @@ def run(options: argparse.Namespace) -> int:
         trace = store_reader.trace(connection, record.position)
         remembered = store_reader.remembered(connection, record.position)
         worlds = store_reader.witness(connection, record.position) if options.worlds else None
-    if options.worlds and worlds is None:
-        raise InvalidParameter(Problem("--worlds", f"be left out: {series.technique.name} has no worlds"))
     if not np.isin(trace.persons, np.concatenate([persons, remembered])).all():
         raise Refused(f"the snapshot of {options.release} is not the one it was published from; bring that one back")
     earlier = [one.release for one in view.records[: record.position]]

@@ -140,10 +140,8 @@ def _input_digest(digest: str, selection: Selection | None) -> str:
 
 
 def _selected(series: Series, snapshot: Snapshot, selected: Bool) -> Snapshot:
-    """The whole table with the mask for a technique that answers queries; for others only whom the query asks for."""
-    from reanon_core.catalog import ANSWERS_QUERIES
-
-    if series.technique.name in ANSWERS_QUERIES:
+    """The whole table with a mask for a technique that answers queries; for others the selected rows only."""
+    if series.technique.declaration.answers_queries:
         return replace(snapshot, selected=selected)
     return snapshot.rows(np.flatnonzero(selected), selected=None)
 

@@ -11,7 +11,7 @@ from reanon_dagster.partitions import CRON
 from reanon_dagster.releasing.release import sound
 from reanon_dagster.releasing.release_order import expected, ready
 from reanon_dagster.series.calendar import CronCalendar, RegularCalendar
-from reanon_dagster.sources.snapshot_location import source_path
+from reanon_dagster.sources.snapshot_location import snapshot_version
 
 if TYPE_CHECKING:
     from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition as Job
@@ -42,6 +42,7 @@ def next_request(naming: Naming) -> dg.RunRequest | dg.SkipReason:
     try:
         records = sound(series).records
         release = ready(series, records, today)
+        version = "" if release is None else snapshot_version(series, release)
     except ReanonError as error:
         return dg.SkipReason(error.redacted())
     if release is None:
@@ -50,11 +51,11 @@ def next_request(naming: Naming) -> dg.RunRequest | dg.SkipReason:
             return dg.SkipReason("every release is published")
         due = series.calendar.is_due(waiting, today)
         return dg.SkipReason(f"{waiting} waits for its snapshot" if due else f"{waiting} is not due yet")
-    key, seen = series.calendar.partition_key(release), source_path(series, release).stat()
+    key = series.calendar.partition_key(release)
     if not naming.partitions.has_partition_key(key):
         return dg.SkipReason(f"{release} is due today, and Dagster, whose clock is UTC, has no partition for it yet")
     return dg.RunRequest(
-        run_key=f"{naming.name}:{release}:{seen.st_mtime_ns}:{seen.st_size}",
+        run_key=f"{naming.name}:{release}:{version}",
         partition_key=key,
     )
 

@@ -63,9 +63,7 @@ def parser() -> argparse.ArgumentParser:
     _series(trace)
     trace.add_argument("--release", metavar="R", required=True, help="the release")
     trace.add_argument("--out", type=Path, metavar="F.parquet", required=True, help="the file to write, for your eyes")
-    trace.add_argument(
-        "--worlds", action="store_true", help="also the row in which each stored world sees the person (sequential)"
-    )
+    trace.add_argument("--worlds", action="store_true", help="also the row of the person in each stored world")
 
     audit = _command(commands, "audit", "run checks and attacks on the whole history and print the table")
     audit.add_argument("series", type=Path, nargs="?", metavar="SERIES.yaml", help="a series of reanon's own")

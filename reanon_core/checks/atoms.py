@@ -28,6 +28,7 @@ class Atoms:
     """
 
     name: ClassVar[str] = "atoms"
+    needs_knowledge: ClassVar[bool] = False
 
     k: int
     """The least number of people of an atom; at least 2."""

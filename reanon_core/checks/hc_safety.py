@@ -95,6 +95,7 @@ class HcSafety:
     """
 
     name: ClassVar[str] = "hc-safety"
+    needs_knowledge: ClassVar[bool] = False
 
     n: int
     """The least size of a correlated set; at least 1."""

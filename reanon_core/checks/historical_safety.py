@@ -25,6 +25,7 @@ class HistoricalSafety:
     """
 
     name: ClassVar[str] = "historical-safety"
+    needs_knowledge: ClassVar[bool] = False
 
     m: int
     """The least number of values of a group; at least 2."""

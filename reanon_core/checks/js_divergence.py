@@ -29,6 +29,7 @@ class JsDivergence:
     """
 
     name: ClassVar[str] = "js-divergence"
+    needs_knowledge: ClassVar[bool] = True
 
     j: float
     """The greatest divergence, in bits."""

@@ -27,6 +27,7 @@ class Linear:
     """
 
     name: ClassVar[str] = "linear"
+    needs_knowledge: ClassVar[bool] = False
 
     n: int
     """The least number of people on either side of a derived correlation; at least 1."""

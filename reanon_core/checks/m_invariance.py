@@ -33,6 +33,7 @@ class MInvariance:
     """
 
     name: ClassVar[str] = "m-invariance"
+    needs_knowledge: ClassVar[bool] = False
 
     m: int
     """The least number of values that a person is hidden among; at least 2."""

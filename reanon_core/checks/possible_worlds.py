@@ -29,6 +29,7 @@ class PossibleWorlds:
     """
 
     name: ClassVar[str] = "possible-worlds"
+    needs_knowledge: ClassVar[bool] = False
 
     ell: int
     """The number of worlds; at least 2."""

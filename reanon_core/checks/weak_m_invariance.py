@@ -86,6 +86,7 @@ class WeakMInvariance:
     """
 
     name: ClassVar[str] = "weak-m-invariance"
+    needs_knowledge: ClassVar[bool] = False
 
     m: int
     """The least number of values of a group; at least 2."""

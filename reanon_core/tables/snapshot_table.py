@@ -35,21 +35,35 @@ class CodedTable:
     """The codes of the quasi-identifiers that the table has, by name, in the order of its rows."""
 
 
-def column_problems(names: Sequence[str], present: Sequence[str], label: str) -> list[Problem]:
-    """A problem for each of the names that a table does not have; `label` is what a person calls the table.
+def column_problems(
+    names: Sequence[str],
+    present: Sequence[str],
+    label: str,
+    *,
+    listed: Sequence[str] | None = None,
+    optional: frozenset[str] = frozenset(),
+) -> list[Problem]:
+    """A problem for each of the names that a table does not have and must have.
 
-    Raises: InvalidSnapshot if it has one of them more than once.
+    `label` is what a person calls the table, and `listed` the columns that it has there, if `present` are not all.
+
+    Raises: InvalidSnapshot if the table has one of the names more than once.
     """
     twice = [name for name in names if list(present).count(name) > 1]
     if twice:
         raise InvalidSnapshot(Problem(label, "have every column once", ", ".join(twice)))
-    more = f" and {len(present) - _MOST_NAMES} more" if len(present) > _MOST_NAMES else ""
-    listed = ", ".join(present[:_MOST_NAMES]) + more
+    advice = f"its columns are {listed_names(present if listed is None else listed)}"
     return [
-        Problem(f"column {name}", f"be in {label}", help=f"its columns are {listed}")
+        Problem(f"column {name}", f"be in {label}", help=advice)
         for name in names
-        if name not in present
+        if name not in present and name not in optional
     ]
+
+
+def listed_names(names: Sequence[str]) -> str:
+    """The names of a table's columns, as many as a message can hold."""
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
 
 
 def coded_table(

@@ -12,7 +12,7 @@ from reanon_dagster.releasing.release import Outcome, publish_release, sound
 from reanon_dagster.releasing.release_order import expected, ready
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
-from reanon_dagster.sources.snapshot_location import shown_path, source_path
+from reanon_dagster.sources.snapshot_location import snapshot_place
 
 SEED_WARNING = "--seed is for tests: whoever knows the seed can replay shuffles and counterfeits"
 
@@ -52,7 +52,7 @@ def idle(series: Series, release: str | None, today: date) -> str:
     if not series.calendar.is_due(release, today):
         period = series.calendar.period(release)
         return f"{name}: nothing to do, the next release {release} is due on {period.end if period else 'its day'}"
-    snapshot = shown_path(series, source_path(series, release))
+    snapshot = snapshot_place(series, release)
     return f"{name}: nothing to do, release {release} waits for its snapshot {snapshot}"
 
 

@@ -11,7 +11,7 @@ from reanon_core.model.errors import InvalidParameter, Problem, Refused, counted
 from reanon_dagster.commands.output import say
 from reanon_dagster.releasing.release import look
 from reanon_dagster.series.series_file import load_series
-from reanon_dagster.sources.snapshot_location import shown_path, snapshot_exists, source_path
+from reanon_dagster.sources.snapshot_location import snapshot_exists, snapshot_place
 from reanon_dagster.sources.snapshot_reader import read_ids
 from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened
@@ -34,8 +34,10 @@ def run(options: argparse.Namespace) -> int:
     record = next((one for one in view.records if one.release == options.release), None)
     if record is None:
         raise InvalidParameter(Problem("release", "be a published one", options.release, "see reanon status"))
+    if options.worlds and not series.technique.declaration.has_worlds:
+        raise InvalidParameter(Problem("--worlds", f"be left out: {series.technique.name} has no worlds"))
     if not snapshot_exists(series, options.release):
-        snapshot = shown_path(series, source_path(series, options.release))
+        snapshot = snapshot_place(series, options.release)
         raise Refused(
             f"the snapshot {snapshot} is gone, and the store keeps keyed pseudonyms only; "
             f"bring it back to trace release {options.release}"
@@ -46,8 +48,6 @@ def run(options: argparse.Namespace) -> int:
         trace = store_reader.trace(connection, record.position)
         remembered = store_reader.remembered(connection, record.position)
         worlds = store_reader.witness(connection, record.position) if options.worlds else None
-    if options.worlds and worlds is None:
-        raise InvalidParameter(Problem("--worlds", f"be left out: {series.technique.name} has no worlds"))
     if not np.isin(trace.persons, np.concatenate([persons, remembered])).all():
         raise Refused(f"the snapshot of {options.release} is not the one it was published from; bring that one back")
     earlier = [one.release for one in view.records[: record.position]]

@@ -8,7 +8,7 @@ from reanon_dagster.releasing.judgement import prepare
 from reanon_dagster.releasing.release import sound
 from reanon_dagster.releasing.release_order import expected
 from reanon_dagster.series.series_file import load_series
-from reanon_dagster.sources.snapshot_location import shown_path, snapshot_exists, source_path
+from reanon_dagster.sources.snapshot_location import snapshot_exists, snapshot_place
 from reanon_dagster.sources.snapshot_reader import read_snapshot
 from reanon_dagster.storage.pseudonym_key import check_value, pseudonym_key
 
@@ -31,6 +31,6 @@ def run(options: argparse.Namespace) -> int:
         attend(name, made)
         say(f"{name}: sound, with {people} in the snapshot of {release}{selected}", quiet=options.quiet)
     else:
-        snapshot = shown_path(series, source_path(series, release))
+        snapshot = snapshot_place(series, release)
         say(f"{name}: the series file is sound; no snapshot of {release} yet ({snapshot})", quiet=options.quiet)
     return 0

@@ -4,14 +4,15 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reanon_core.model.errors import InvalidSnapshot, require
+from reanon_core.model.errors import InvalidSnapshot, Problem, require
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.tables.ids import people
 from reanon_core.tables.snapshot_table import coded_table, restricted
+from reanon_dagster.series.selections import Selection
 from reanon_dagster.series.series import Series
-from reanon_dagster.sources.queries import digest_of
+from reanon_dagster.sources.row_digest import row_digest
 from reanon_dagster.sources.selection_mask import coded_values, more_columns, said_by, selection_mask_of
-from reanon_dagster.sources.source_table import read_table
+from reanon_dagster.sources.source_table import Table, read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,11 +50,7 @@ def read_snapshot(
     """
     schema, id_name = series.schema, series.config.source.id
     selection = series.selections.get(release)
-    wanted = (id_name, *schema.names, schema.sensitive.name, *schema.other)
-    more = more_columns(selection, wanted)
-    optional = frozenset(wanted[1:]) - series.needed(release)
-    table = read_table(series, release, (*wanted, *more), optional=optional)
-    problems = said_by(selection, table.problems, more)
+    table, problems = _checked_table(series, release)
     if not schema.sensitive.closed:
         schema = schema.with_sensitive_values(known_values)
     coded = coded_table(
@@ -64,22 +61,54 @@ def read_snapshot(
         columns=series.shown(release),
         problems=problems,
     )
-    snapshot, who = coded.snapshot, coded.people
-    digest = table.digest or digest_of(table.data, table.data.column_names, who.order)
+    snapshot, who, rows = coded.snapshot, coded.people, len(coded.people.order)
+    digest = _input_digest(table.digest or row_digest(table.data, who.order), selection)
     if selection is None:
-        return Read(snapshot, digest, len(who.persons), len(who.persons))
+        return Read(snapshot, digest, rows, rows)
     values = {
         column.name: coded_values(column, coded.codes[column.name])
         for column in schema.quasi_identifiers
         if column.name in coded.codes
     }
     selected = selection_mask_of(selection, table, values)[who.order]
-    # Another predicate is another input, whatever it selects.
-    digest = hashlib.sha256(f"{digest} where {selection.text}".encode()).hexdigest()
-    from reanon_core.catalog import ANSWERS_QUERIES
+    shown = restricted(snapshot, selected, answers_queries=series.technique.declaration.answers_queries)
+    return Read(shown, digest, rows, int(selected.sum()))
 
-    shown = restricted(snapshot, selected, answers_queries=series.technique.name in ANSWERS_QUERIES)
-    return Read(shown, digest, len(who.persons), int(selected.sum()))
+
+def snapshot_digest(series: Series, release: str, key: bytes) -> str:
+    """The input digest that `read_snapshot` would give for this snapshot, without coding it.
+
+    A file is not even parsed, so its problems go unnoticed here.
+
+    Raises: SnapshotMissing; InvalidSnapshot if the rows of a query cannot be told apart.
+    """
+    series.calendar.index(release)
+    selection = series.selections.get(release)
+    digest = series.config.source.digest(series.folder, release)
+    if digest is None:
+        table, problems = _checked_table(series, release)
+        require(problems, InvalidSnapshot)
+        id_name = series.config.source.id
+        digest = table.digest or row_digest(table.data, people(id_name, table.data[id_name], key).order)
+    return _input_digest(digest, selection)
+
+
+def _checked_table(series: Series, release: str) -> tuple[Table, list[Problem]]:
+    """The columns that the release and its selection need, and the problems with those that do not exist."""
+    schema = series.schema
+    columns = (series.config.source.id, *schema.names, schema.sensitive.name, *schema.other)
+    selection = series.selections.get(release)
+    more = more_columns(selection, columns)
+    optional = frozenset(columns[1:]) - series.needed(release)
+    table = read_table(series, release, (*columns, *more), optional=optional)
+    return table, said_by(selection, table.problems, more)
+
+
+def _input_digest(digest: str, selection: Selection | None) -> str:
+    """The digest of the snapshot with its selection: another predicate is another input, whatever it selects."""
+    if selection is None:
+        return digest
+    return hashlib.sha256(f"{digest} where {selection.text}".encode()).hexdigest()
 
 
 def read_ids(series: Series, release: str, key: bytes) -> "tuple[pa.Array, Int64]":

@@ -8,8 +8,8 @@ import dagster as dg
 from reanon_core.model.errors import ReanonError
 from reanon_dagster.assets.series_assets import Naming
 from reanon_dagster.partitions import CRON
-from reanon_dagster.releasing.release import sound
-from reanon_dagster.releasing.release_order import expected, ready
+from reanon_dagster.releasing.release_order import next_release, ready_release
+from reanon_dagster.releasing.series_view import read_continuable_view
 from reanon_dagster.series.calendar import CronCalendar, RegularCalendar
 from reanon_dagster.sources.snapshot_location import snapshot_version
 
@@ -40,13 +40,13 @@ def next_request(naming: Naming) -> dg.RunRequest | dg.SkipReason:
     series = naming.series
     today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
     try:
-        records = sound(series).records
-        release = ready(series, records, today)
+        records = read_continuable_view(series).records
+        release = ready_release(series, records, today)
         version = "" if release is None else snapshot_version(series, release)
     except ReanonError as error:
         return dg.SkipReason(error.redacted())
     if release is None:
-        waiting = expected(series, records)
+        waiting = next_release(series, records)
         if waiting is None:
             return dg.SkipReason("every release is published")
         due = series.calendar.is_due(waiting, today)

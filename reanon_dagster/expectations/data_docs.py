@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from reanon_dagster.expectations.suites import Result, Rows, Suite
 
 if TYPE_CHECKING:
     import pandas as pd
+    from great_expectations.core.run_identifier import RunIdentifier
     from great_expectations.data_context.data_context.abstract_data_context import AbstractDataContext
     from great_expectations.data_context.types.base import DataContextConfig
     from great_expectations.expectations.expectation import BatchExpectation
@@ -96,7 +98,6 @@ def _of_rows(rows: Rows) -> "list[BatchExpectation]":
 def _validated(context: "AbstractDataContext", batch: _Batch) -> tuple[Suite, list[Any]]:
     """Run one checkpoint: its results as a suite, and the keys of the pages to write."""
     import great_expectations as gx
-    from great_expectations.core.run_identifier import RunIdentifier
     from great_expectations.data_context.types.resource_identifiers import ExpectationSuiteIdentifier
 
     asset = context.data_sources.add_or_update_pandas("reanon").add_dataframe_asset(batch.name)
@@ -104,10 +105,17 @@ def _validated(context: "AbstractDataContext", batch: _Batch) -> tuple[Suite, li
     expected = context.suites.add_or_update(gx.ExpectationSuite(name=batch.name, expectations=batch.expectations))
     selected = context.validation_definitions.add(gx.ValidationDefinition(name=batch.name, data=data, suite=expected))
     checkpoint = context.checkpoints.add(gx.Checkpoint(name=batch.name, validation_definitions=[selected]))
-    run = checkpoint.run({"dataframe": batch.frame}, run_id=RunIdentifier(run_name=batch.release))
+    run = checkpoint.run({"dataframe": batch.frame}, run_id=_run_of(batch.release))
     (key, found), *_ = run.run_results.items()
     results = tuple(_result(one) for one in found.results)
     return Suite(batch.name, batch.release, results), [key, ExpectationSuiteIdentifier(batch.name)]
+
+
+def _run_of(release: str) -> "RunIdentifier":
+    """The run of a release, now. Without a time Great Expectations would read one from a name such as 2018."""
+    from great_expectations.core.run_identifier import RunIdentifier
+
+    return RunIdentifier(run_name=release, run_time=datetime.now(tz=UTC))
 
 
 def _result(found: Any) -> Result:

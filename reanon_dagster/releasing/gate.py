@@ -1,4 +1,4 @@
-"""The gate: nothing passes but a candidate whose every required verdict holds, for exactly its own digest."""
+"""The gate: only a candidate whose required verdicts all hold, for exactly its own digest, is published."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from reanon_dagster.releasing.candidate import Candidate, digest
 from reanon_dagster.storage import published_folder, store_reader, store_writer
 from reanon_dagster.storage.connection import opened
 from reanon_dagster.storage.pseudonym_key import private_folder
-from reanon_dagster.storage.records import Commit, Recorded
+from reanon_dagster.storage.records import Commit, ReleaseRecord
 
 if TYPE_CHECKING:
     import duckdb
@@ -24,29 +24,31 @@ if TYPE_CHECKING:
 STAGING = "staging"
 
 
-def require_sound(candidate: Candidate) -> None:
-    """Refuse a candidate that failed a required check, or was judged as something else than it is.
+def require_acceptable(candidate: Candidate) -> None:
+    """Refuse a candidate that failed a required check, or that is not the one its checks judged.
 
     Raises: Refused.
     """
     if candidate.judged != digest(candidate.entry):
-        raise Refused(f"release {candidate.release} is not what its checks have judged; prepare it again")
+        raise Refused(f"release {candidate.release} is not what its checks judged; compute it again")
     require_verdicts(candidate.release, candidate.entry, candidate.verdicts, candidate.withheld)
 
 
-def accept(series: "Series", candidate: Candidate) -> Recorded:
-    """Publish: files are written privately, the store advances in one transaction, the files are brought out.
+def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
+    """Publish: write the files privately, advance the store in one transaction, move the files to the public folder.
 
-    Killed before the transaction, nothing happened; killed after it, `recover` brings the files out.
+    A kill before the transaction changes nothing; after a kill behind it, `recover` moves the files.
 
     Raises: Refused, OutOfOrder.
     """
-    require_sound(candidate)
-    with opened(series.private_folder, read_only=False) as connection:  # nobody else stages or brings out meanwhile
+    require_acceptable(candidate)
+    with opened(
+        series.private_folder, read_only=False
+    ) as connection:  # the lock: no other process stages or moves files
         staged = private_folder(series.private_folder / STAGING) / candidate.release
         shutil.rmtree(staged, ignore_errors=True)
-        manifest = _staged_files(series, candidate, staged, _previous_digest(connection))
-        record = Recorded(
+        manifest = _write_staged_files(series, candidate, staged, _previous_digest(connection))
+        record = ReleaseRecord(
             position=candidate.position,
             release=candidate.release,
             input_digest=candidate.input_digest,
@@ -66,12 +68,12 @@ def accept(series: "Series", candidate: Candidate) -> Recorded:
             frozen={"fingerprint": json.dumps(series.fingerprint(), sort_keys=True), "key": candidate.key_check},
         )
         store_writer.commit(connection, change)
-        published_folder.bring_out(staged, series.published_folder / candidate.release)
+        published_folder.move_to_public(staged, series.published_folder / candidate.release)
     return record
 
 
 def recover(series: "Series") -> None:
-    """Finish what a killed process left: bring a committed release out, throw an uncommitted one away."""
+    """Finish what an interrupted process left: publish the files of a committed release, delete any others."""
     staging = series.private_folder / STAGING
     if not staging.is_dir() or not any(staging.iterdir()):
         return
@@ -81,13 +83,13 @@ def recover(series: "Series") -> None:
         for staged in sorted(staging.iterdir()):
             record = committed.get(staged.name)
             if record is not None and _digest_of(staged) == record.manifest_digest:
-                published_folder.bring_out(staged, series.published_folder / staged.name)
+                published_folder.move_to_public(staged, series.published_folder / staged.name)
             else:
                 shutil.rmtree(staged)
 
 
-def _staged_files(series: "Series", candidate: Candidate, staged: Path, previous: str | None) -> str:
-    """Write the release's files into the private folder, and give the manifest's text."""
+def _write_staged_files(series: "Series", candidate: Candidate, staged: Path, previous: str | None) -> str:
+    """Write the release's files into the private folder, and return the manifest's text."""
     entry = candidate.entry
     published = Published(entry.release, entry.auxiliary)
     files = published_folder.write_files(staged, published, entry.snapshot.schema, series.config.publish.formats)

@@ -1,4 +1,4 @@
-"""From a snapshot to a judged candidate."""
+"""From a snapshot to a judged candidate: plan, emit, judge."""
 
 import secrets
 import time
@@ -12,8 +12,10 @@ from reanon_core.judgement import judge
 from reanon_core.protocols import Check
 from reanon_core.publishing import publish
 from reanon_dagster.releasing.candidate import Candidate, digest
+from reanon_dagster.releasing.drift import require_small_drift
+from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.sources.snapshot_reader import Read
-from reanon_dagster.storage.records import Standing
+from reanon_dagster.storage.pseudonym_key import check_value
 
 if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
@@ -24,11 +26,11 @@ Progress = Callable[[str], None]
 
 
 def silent(_: str) -> None:
-    """Progress that nobody watches."""
+    """Report no progress."""
 
 
 def generator(seed: int | None) -> np.random.Generator:
-    """The generator of one release: from the operating system, and forgotten; or from a seed, for tests."""
+    """The random generator of one release, seeded by the operating system; or from a seed, for tests."""
     return np.random.default_rng(secrets.randbits(SEED_BITS) if seed is None else seed)
 
 
@@ -37,33 +39,35 @@ def checks_of(series: "Series") -> tuple[Check, ...]:
     return (*own_checks(series.technique), *series.more_checks)
 
 
-def prepare(
+def judged_candidate(
     series: "Series",
+    view: SeriesView,
     release: str,
     read: Read,
-    standing: Standing,
     *,
-    key_check: str,
     seed: int | None = None,
     progress: Progress = silent,
 ) -> Candidate:
-    """Plan, emit and judge. Nothing is written.
+    """The candidate computed from a snapshot, with the verdict of every check. Nothing is written.
 
-    Raises: Unpublishable if the technique's promise cannot be kept on this data.
+    Raises: Refused if the number of people changed too much; Unpublishable if the technique's promise cannot be kept
+    on this data; OutOfOrder if another release was published since the view was read.
     """
     began = time.perf_counter()
+    require_small_drift(series, read.rows, view.people_before(release))
     progress("planning groups")
     technique = series.technique
-    state = technique.initial_state() if standing.state is None else technique.restored(standing.state)
+    memory = view.memory
+    state = technique.initial_state() if memory.state is None else technique.restored(memory.state)
     publication = publish(technique, read.snapshot, state, generator(seed))
     entry = publication.entry(read.snapshot)
     progress("checking")
-    verdicts, memories = judge(checks_of(series), entry, standing.memories)
+    verdicts, memories = judge(checks_of(series), entry, memory.memories)
     return Candidate(
         release=release,
-        position=standing.position,
+        position=view.position,
         input_digest=read.input_digest,
-        key_check=key_check,
+        key_check=check_value(view.key),
         entry=entry,
         state=publication.state.packed(),
         memories=memories,

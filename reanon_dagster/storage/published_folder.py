@@ -1,4 +1,4 @@
-"""The published folder of a release: its table, its counterfeit counts, its manifest."""
+"""The public folder of a release: its table, its counterfeit counts, its manifest."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ MANIFEST = "manifest.json"
 
 
 def write_files(folder: Path, published: Published, schema: Schema, formats: Sequence[str]) -> dict[str, str]:
-    """Write the tables in every format and give the sha256 of each file."""
+    """Write the tables in every format and return the sha256 of each file."""
     import pyarrow.csv
     import pyarrow.parquet
 
@@ -36,7 +36,7 @@ def write_files(folder: Path, published: Published, schema: Schema, formats: Seq
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, object]) -> str:
-    """Write the manifest beside the files, and give its text."""
+    """Write the manifest beside the files and return its text."""
     text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
     (folder / MANIFEST).write_text(text, encoding="utf-8")
     for path in (*folder.iterdir(), folder):
@@ -44,10 +44,10 @@ def write_manifest(folder: Path, manifest: Mapping[str, object]) -> str:
     return text
 
 
-def bring_out(staged: Path, target: Path) -> None:
-    """Move a committed release to where the public finds it, whole or not at all.
+def move_to_public(staged: Path, target: Path) -> None:
+    """Move the files of a committed release to the public folder, whole or not at all.
 
-    Where the target is on another file system it is copied beside it first, under a name that begins with a dot.
+    If the target is on another file system, they are first copied beside it under a hidden name.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     staged.chmod(0o755)
@@ -67,7 +67,7 @@ def bring_out(staged: Path, target: Path) -> None:
 
 
 def _flush(path: Path) -> None:
-    """Make sure that what was written survives a power failure."""
+    """Write to the disk, so that the content survives a power failure."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

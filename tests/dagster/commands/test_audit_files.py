@@ -150,7 +150,7 @@ def test_people_who_fit_no_group_are_not_passed_over_in_silence(
     known["zip"] //= 1000  # the paper writes 12k
     known.to_csv(paper / "people.csv", index=False)
     assert audit(paper, "--attack", "intersection", "--quiet") == 0
-    assert "16 people fit no value in all of their releases" in capsys.readouterr().err
+    assert "16 people have no possible value in all of their releases" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv"])

@@ -71,9 +71,7 @@ def parser() -> argparse.ArgumentParser:
     _series(trace)
     trace.add_argument("--release", metavar="R", required=True, help="the release to trace")
     trace.add_argument("--out", type=Path, metavar="F.parquet", required=True, help="the private file to write")
-    trace.add_argument(
-        "--worlds", action="store_true", help="also write the row of the person in each stored world (sequential)"
-    )
+    trace.add_argument("--worlds", action="store_true", help="also write the row of the person in each stored world")
 
     audit = _command(commands, "audit", "run checks and attacks on the whole history and print the results")
     audit.add_argument("series", type=Path, nargs="?", metavar="SERIES.yaml", help="a series that reanon publishes")

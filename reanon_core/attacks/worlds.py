@@ -22,6 +22,8 @@ class WorldsAttack:
     """
 
     name: ClassVar[str] = "worlds"
+    any_size: ClassVar[bool] = False
+    has_posteriors: ClassVar[bool] = False
 
     people: int = 9
     """How many people there may be."""

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import numpy as np
 
+from reanon_core.adversary_knowledge import with_background
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.knowledge import Compromised, Knowledge
 from reanon_core.model.ledger import Ledger
 from reanon_core.model.schema import Schema
-from reanon_dagster.releasing.adversary_knowledge import with_background
+from reanon_core.tables.ids import KEY_BYTES
 from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.series.series import Series
 from reanon_dagster.sources.compromised_file import read_compromised
-from reanon_dagster.sources.ids import KEY_BYTES
 
 
 def declared_knowledge(series: Series, ledger: Ledger, options: argparse.Namespace) -> Knowledge:
@@ -31,7 +31,7 @@ def declared_knowledge(series: Series, ledger: Ledger, options: argparse.Namespa
         drawn = next(float(one) for one in declared if one is not None)
         known = ledger.sampled(drawn, np.random.default_rng(options.seed))
     knowledge = ledger.knowledge(compromised=known, groups_known=adversary.groups == "known")
-    return with_background(series, ledger, knowledge)
+    return with_background(series.adversary_background, ledger, knowledge)
 
 
 def given_compromised(given: str, schema: Schema, id_column: str) -> Compromised:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reanon_core.catalog import ATTACKS, build_attack
+from reanon_core.finding_truth import worth
 from reanon_core.model.errors import InvalidParameter, Problem, Refused
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
@@ -15,7 +16,6 @@ from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Attack, Memory
 from reanon_dagster.commands.adversary_options import declared_knowledge
 from reanon_dagster.commands.output import progress, say, table, warn
-from reanon_dagster.releasing.finding_truth import worth
 from reanon_dagster.releasing.judgement import Progress, checks_of
 from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.series.series_file import load_series

@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reanon_core.model.errors import InvalidParameter, InvalidSnapshot, Problem, counted, require
+from reanon_core.model.errors import InvalidParameter, InvalidSnapshot, Problem, counted, kept, require
 from reanon_core.model.finding import Findings
 from reanon_core.protocols import Attack
 from reanon_dagster.commands.adversary_options import given_compromised
 from reanon_dagster.commands.audit import run_attacks, show_answers, write_json
 from reanon_dagster.commands.output import progress, say, warn
-from reanon_dagster.series.columns import kept
 from reanon_dagster.series.series_file import load_schema
 from reanon_dagster.sources.external_releases import read_foreign, read_people
 

@@ -33,6 +33,8 @@ def run(options: argparse.Namespace) -> int:
     record = view.record(options.release)
     if record is None:
         raise InvalidParameter(Problem("release", "be a published one", options.release, "see reanon status"))
+    if options.worlds and not series.technique.declaration.has_worlds:
+        raise InvalidParameter(Problem("--worlds", f"be left out: {series.technique.name} has no worlds"))
     if not snapshot_exists(series, options.release):
         place = snapshot_place(series, options.release)
         raise Refused(
@@ -44,8 +46,6 @@ def run(options: argparse.Namespace) -> int:
         trace = store_reader.trace(connection, record.position)
         remembered = store_reader.remembered(connection, record.position)
         worlds = store_reader.witness(connection, record.position) if options.worlds else None
-    if options.worlds and worlds is None:
-        raise InvalidParameter(Problem("--worlds", f"be left out: {series.technique.name} has no worlds"))
     if not np.isin(trace.persons, np.concatenate([persons, remembered])).all():
         raise Refused(f"release {options.release} was published from another snapshot; restore that snapshot")
     earlier = [one.release for one in view.records[: record.position]]

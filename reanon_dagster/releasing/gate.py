@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reanon_core import __version__
-from reanon_core.model.errors import Refused, counted
+from reanon_core.judgement import require_verdicts
+from reanon_core.model.errors import Refused
 from reanon_core.model.history import Published
 from reanon_dagster.releasing.candidate import Candidate, digest
 from reanon_dagster.storage import published_folder, store_reader, store_writer
@@ -30,17 +31,7 @@ def require_acceptable(candidate: Candidate) -> None:
     """
     if candidate.judged != digest(candidate.entry):
         raise Refused(f"release {candidate.release} is not what its checks judged; compute it again")
-    withheld = candidate.entry.withheld
-    if withheld != sum(candidate.withheld.values()):
-        raise Refused(f"release {candidate.release} withholds {withheld} people and gives no reason for some of them")
-    if not candidate.verdicts:
-        raise Refused(f"release {candidate.release} was not judged by any check; nothing was published")
-    if candidate.failed:
-        failed = ", ".join(
-            f"{verdict.check} fails ({counted(verdict.violations, 'violation', 'violations')})"
-            for verdict in candidate.failed
-        )
-        raise Refused(f"{failed} in release {candidate.release}, so it cannot be published")
+    require_verdicts(candidate.release, candidate.entry, candidate.verdicts, candidate.withheld)
 
 
 def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:

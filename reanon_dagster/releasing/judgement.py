@@ -2,15 +2,14 @@
 
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reanon_core.catalog import own_checks
-from reanon_core.model.ledger import Entry
-from reanon_core.model.verdict import Verdict
-from reanon_core.protocols import Check, Memory
+from reanon_core.judgement import judge
+from reanon_core.protocols import Check
 from reanon_core.publishing import publish
 from reanon_dagster.releasing.candidate import Candidate, digest
 from reanon_dagster.releasing.drift import require_small_drift
@@ -79,16 +78,3 @@ def judged_candidate(
         notes=publication.notes,
         seconds=time.perf_counter() - began,
     )
-
-
-def judge(
-    checks: tuple[Check, ...], entry: Entry, memories: Mapping[str, Memory]
-) -> tuple[tuple[Verdict, ...], dict[str, Memory]]:
-    """The verdict of every check on this release given what it remembers, and what it will remember."""
-    verdicts, advanced = [], {}
-    for check in checks:
-        verdict, memory = check.examine(entry, memories.get(check.name, check.initial_memory()))
-        verdicts.append(verdict)
-        if memory:
-            advanced[check.name] = memory
-    return tuple(verdicts), advanced

@@ -5,13 +5,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from reanon_core.judgement import judge
 from reanon_core.model.errors import OutOfOrder, Refused
 from reanon_core.model.packing import Packable, pack, unpack
 from reanon_core.model.schema import Schema
 from reanon_core.model.verdict import Verdict
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.gate import accept
-from reanon_dagster.releasing.judgement import checks_of, judge
+from reanon_dagster.releasing.judgement import checks_of
 from reanon_dagster.releasing.release_order import require_not_frozen
 from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.sources.snapshot_location import snapshot_exists

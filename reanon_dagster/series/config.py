@@ -216,12 +216,13 @@ class SeriesConfig(Part):
     other: Texts = Field(default=(), description="Further columns, published as they are where the technique allows.")
     technique: Annotated[TechniqueConfig, keyed_by("name")] = Field(description="How the table is made safe.")
     compare: dict[str, dict[str, Any]] = Field(
-        default={}, description="Parameters of other techniques for `reanon compare`."
+        default={},
+        description="Parameters of other techniques to compare with. It is accepted, but no command reads it yet.",
     )
     knowledge: KnowledgeConfig | None = Field(
         default=None,
-        description="What an adversary is taken to know of sensitive values; js-reduce defends against it. Default: "
-        "what the original tables teach.",
+        description="What an adversary is assumed to know about sensitive values, for techniques and checks that use "
+        "it. Default: what can be counted in the original tables.",
     )
     adversary: Adversary = Field(default=Adversary(), description="What the attacks of `reanon audit` are given.")
     checks: Annotated[tuple[Annotated[MoreCheck, keyed_by("name")], ...], BeforeValidator(as_list)] = Field(

@@ -6,36 +6,12 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from reanon_core.model.arrays import AnyArray, Bool
 from reanon_core.model.history import Published
-from reanon_core.model.published_columns import COUNT, GROUP_ID, published_values
 from reanon_core.model.schema import Schema
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from reanon_core.tables.release_table import counterfeit_table, release_table
 
 MANIFEST = "manifest.json"
-
-
-def table(published: Published, schema: Schema) -> "pa.Table":
-    """The released rows with the values of the columns' own types."""
-    import pyarrow as pa
-
-    return pa.table(
-        {
-            column.name: value_array(listed.values, listed.missing).take(pa.array(listed.row))
-            for column, listed in published_values(published.release, schema)
-        }
-    )
-
-
-def counterfeits(published: Published) -> "pa.Table":
-    """How many counterfeits each group has; groups without any are left out."""
-    import pyarrow as pa
-
-    return pa.table({GROUP_ID: published.auxiliary.group, COUNT: published.auxiliary.count})
 
 
 def write_files(folder: Path, published: Published, schema: Schema, formats: Sequence[str]) -> dict[str, str]:
@@ -44,9 +20,9 @@ def write_files(folder: Path, published: Published, schema: Schema, formats: Seq
     import pyarrow.parquet
 
     folder.mkdir(parents=True)
-    tables = {"table": table(published, schema)}
+    tables = {"table": release_table(published.release, schema)}
     if published.release.grouped:  # counts belong to groups
-        tables["counterfeits"] = counterfeits(published)
+        tables["counterfeits"] = counterfeit_table(published.auxiliary)
     digests = {}
     for name, content in tables.items():
         for form in formats:
@@ -88,14 +64,6 @@ def move_to_public(staged: Path, target: Path) -> None:
         beside.rename(target)
         shutil.rmtree(staged)
     _flush(target.parent)
-
-
-def value_array(values: AnyArray, missing: Bool) -> "pa.Array":
-    """Decoded values as an Arrow array, null where they are missing."""
-    import pyarrow as pa
-
-    text = pa.string() if values.dtype == object else None
-    return pa.array(values, mask=missing if missing.any() else None, type=text)
 
 
 def _flush(path: Path) -> None:

@@ -16,6 +16,7 @@ from reanon_core.model.packing import Packable
 from reanon_core.model.plan import Counterfeits, Plan
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.protocols import Declaration, Promise
 from reanon_core.recoding.lengths import grown_extent
 from reanon_core.techniques.js_reduce.generalization import Distance, Leftovers, Thresholds, generalize
 from reanon_core.techniques.js_reduce.state import JsReduceState
@@ -48,6 +49,8 @@ class JsReduce:
         "js-reduce limits what an adversary gains who expects values to follow each other as the knowledge says; "
         "it does not bound anybody's certainty (docs/guarantees.md)"
     )
+
+    declaration: ClassVar[Declaration] = Declaration(weakest={"k": 2, "t": 0.9, "j": 2.0}, needs_knowledge=True)
 
     k: int
     """The least number of rows in a group."""
@@ -113,6 +116,19 @@ class JsReduce:
     def thresholds(self) -> Thresholds:
         """What every group satisfies."""
         return Thresholds(k=self.k, ell=self.ell, t=float(self.t), j=float(self.j), max_run=self.max_run)
+
+    def promises(self) -> tuple[Promise, ...]:
+        """The thresholds of every group; where left-over rows relax them, the relaxed ones."""
+        slack = self.slack if self.leftovers == "relax" else 0.0
+        closeness = {"t": min(1.0, self.t * (1 + slack)), "distance": self.distance, "whole": "snapshot"}
+        divergence = {"j": self.j, "slack": slack, "posterior": self.posterior, "mode": self.mode}
+        diversity = (Promise("l-diversity", {"ell": self.ell}),) if self.ell > 1 else ()
+        return (
+            Promise("k-anonymity", {"k": self.k}),
+            *diversity,
+            Promise("t-closeness", closeness),
+            Promise("js-divergence", divergence),
+        )
 
     def accepts(self, schema: Schema) -> None:
         """Refuse columns published as they are, and distances that need an order or a tree which is not declared.

@@ -14,6 +14,7 @@ from reanon_core.model.plan import WITHHELD, Counterfeits, Plan
 from reanon_core.model.release import UNPUBLISHED
 from reanon_core.model.schema import Missing, Schema
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.protocols import Declaration, Promise
 from reanon_core.techniques.sequential.arrivals import (
     Arrivals,
     arrivals_of,
@@ -57,6 +58,8 @@ class Sequential:
         "ring worlds is in docs/guarantees.md"
     )
 
+    declaration: ClassVar[Declaration] = Declaration(weakest={"ell": 2}, columns_vary=True, has_worlds=True)
+
     ell: int
     """The number of worlds, and so of the sensitive values that stay possible for everybody."""
     worlds: WorldKind = "symmetric"
@@ -99,6 +102,10 @@ class Sequential:
                 choices = ", ".join(get_args(allowed))
                 problems.append(Problem(option, f"be one of {choices}", str(getattr(self, option))))
         require(problems, InvalidParameter)
+
+    def promises(self) -> tuple[Promise, ...]:
+        """Worlds with ell different values for each person."""
+        return (Promise("possible-worlds", {"ell": self.ell}),)
 
     def accepts(self, schema: Schema) -> None:
         """Refuse columns with missing values: a world needs a value of every quasi-identifier of everybody.

@@ -12,11 +12,11 @@ from papers.XT07.tables import PATIENTS, TABLE_1B, TABLE_2B
 
 from reanon_core.attacks.intersection import IntersectionAttack
 from reanon_core.model.errors import InvalidSchema, InvalidSnapshot
+from reanon_core.tables.ids import pseudonyms
 from reanon_dagster.cli import main
 from reanon_dagster.commands.audit_files import release_names
 from reanon_dagster.series.series_file import load_schema
 from reanon_dagster.sources.external_releases import read_foreign, read_people
-from reanon_dagster.sources.ids import pseudonyms
 
 SCHEMA = "id: name\nquasi_identifiers: {age: {}, zip: {}}\nsensitive: disease\n"
 TREE = "primary,school,any\nsecondary,school,any\nbachelor,higher,any\nmaster,higher,any\n"

@@ -9,7 +9,7 @@ from reanon_core.model.errors import ReanonError
 from reanon_dagster.assets.candidate import build_candidate
 from reanon_dagster.assets.evidence import build_evidence
 from reanon_dagster.assets.published import build_published
-from reanon_dagster.assets.series_assets import Naming
+from reanon_dagster.assets.series_assets import SeriesAssets
 from reanon_dagster.assets.snapshot import build_snapshot
 from reanon_dagster.automation import cadence_schedule, landing_sensor, release_job
 from reanon_dagster.series.discovery import find_series
@@ -24,14 +24,14 @@ def series_definitions(path: Path) -> dg.Definitions:
 
     Raises: every error of ours.
     """
-    naming = Naming(load_series(path))
-    job = release_job(naming)
-    schedule = cadence_schedule(naming, job)
+    assets = SeriesAssets(load_series(path))
+    job = release_job(assets)
+    schedule = cadence_schedule(assets, job)
     return dg.Definitions(
-        assets=[build(naming) for build in (build_snapshot, build_candidate, build_published, build_evidence)],
+        assets=[build(assets) for build in (build_snapshot, build_candidate, build_published, build_evidence)],
         jobs=[job],
         schedules=[schedule] if schedule else [],
-        sensors=[landing_sensor(naming, job)],
+        sensors=[landing_sensor(assets, job)],
     )
 
 

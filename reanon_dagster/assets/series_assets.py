@@ -18,7 +18,7 @@ Body = Callable[..., Iterator[Any]]
 
 
 @dataclass(frozen=True)
-class Naming:
+class SeriesAssets:
     """What Dagster calls a series and its parts."""
 
     series: Series

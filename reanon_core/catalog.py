@@ -1,8 +1,8 @@
 """What exists, by name: literal dicts, no decorator, no directory scan."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from typing import Any
+from typing import Any, cast
 
 from reanon_core.attacks.background import BackgroundAttack
 from reanon_core.attacks.compromised import CompromisedAttack
@@ -38,8 +38,9 @@ from reanon_core.metrics.generalization import (
 from reanon_core.metrics.group_size import AverageGroupSize, NormalizedGroupSize
 from reanon_core.metrics.kl_divergence import KlDivergence
 from reanon_core.metrics.query_error import CountingQueryError
+from reanon_core.model.background import Background
 from reanon_core.model.errors import InvalidParameter, Problem, require
-from reanon_core.protocols import Attack, Check, Metric, Technique
+from reanon_core.protocols import Attack, Check, InformedCheck, InformedTechnique, Metric, Promise, Technique
 from reanon_core.techniques.bpg.technique import Bpg
 from reanon_core.techniques.cor_split.technique import CorSplit
 from reanon_core.techniques.js_reduce.technique import JsReduce
@@ -56,29 +57,8 @@ TECHNIQUES: dict[str, type[Technique[Any, Any]]] = {
     "sequential": Sequential,
 }
 
-ANSWERS_QUERIES = frozenset({"bpg"})
-"""The techniques that take the whole table and a mask of who is asked for; others get only whom a release asks for."""
-
-WEAKEST: dict[str, dict[str, object]] = {
-    "m-invariance": {"m": 2},
-    "k-anonymity": {"k": 2},
-    "l-diversity": {"ell": 2},
-    "m-uniqueness": {"m": 2},
-    "mondrian": {"k": 2, "ell": 2},
-    "bpg": {"k": 2, "ell": 2},
-    "atoms": {"k": 2, "ell": 2},
-    "t-closeness": {"t": 0.9},
-    "cor-split": {"m": 3, "n": 2},
-    "weak-m-invariance": {"m": 2},
-    "hc-safety": {"n": 1},
-    "historical-safety": {"m": 2, "n": 1},
-    "linear": {"n": 1},
-    "js-reduce": {"k": 2, "t": 0.9, "j": 2.0},
-    "js-divergence": {"j": 2.0},
-    "sequential": {"ell": 2},
-    "possible-worlds": {"ell": 2},
-}
-"""The weakest parameters of what has parameters without a default."""
+WEAKEST: dict[str, Mapping[str, object]] = {name: one.declaration.weakest for name, one in TECHNIQUES.items()}
+"""The weakest parameters of each technique, as it declares them."""
 
 CHECKS: dict[str, type[Check]] = {
     "well-formedness": WellFormedness,
@@ -124,20 +104,26 @@ METRICS: dict[str, type[Metric]] = {
 }
 
 
-def build_technique(name: str, parameters: Mapping[str, object]) -> Technique[Any, Any]:
-    """The technique of that name with these parameters.
+def build_technique(
+    name: str, parameters: Mapping[str, object], background: Background | None = None
+) -> Technique[Any, Any]:
+    """The technique of that name with these parameters; one that needs knowledge gets the background.
 
     Raises: InvalidParameter with every problem at once.
     """
-    return _built("technique", TECHNIQUES, name, parameters)  # type: ignore[no-any-return]
+    technique: Technique[Any, Any] = _build("technique", TECHNIQUES, name, parameters)
+    if technique.declaration.needs_knowledge:
+        return cast("InformedTechnique[Any, Any]", technique).informed(background)
+    return technique
 
 
-def build_check(name: str, parameters: Mapping[str, object]) -> Check:
-    """The check of that name with these parameters.
+def build_check(name: str, parameters: Mapping[str, object], background: Background | None = None) -> Check:
+    """The check of that name with these parameters; one that needs knowledge gets the background.
 
     Raises: InvalidParameter with every problem at once.
     """
-    return _built("check", CHECKS, name, parameters)  # type: ignore[no-any-return]
+    check: Check = _build("check", CHECKS, name, parameters)
+    return cast("InformedCheck", check).informed(background) if check.needs_knowledge else check
 
 
 def build_attack(name: str) -> Attack:
@@ -145,79 +131,22 @@ def build_attack(name: str) -> Attack:
 
     Raises: InvalidParameter.
     """
-    return _built("attack", ATTACKS, name, {})  # type: ignore[no-any-return]
+    return _build("attack", ATTACKS, name, {})  # type: ignore[no-any-return]
 
 
 def own_checks(technique: Technique[Any, Any]) -> tuple[Check, ...]:
-    """The checks that a technique must always pass: what it promises, and that the release is what it says it is."""
-    return OWN_CHECKS[technique.name](technique)
+    """The checks that every release of a technique must pass: that it is well formed, and what is promised."""
+    background = None
+    if technique.declaration.needs_knowledge:
+        background = cast("InformedTechnique[Any, Any]", technique).background
+    promises = (Promise("well-formedness"), *technique.promises())
+    return tuple(build_check(promise.check, promise.parameters, background) for promise in promises)
 
 
-def _own_checks_of_m_invariance(technique: MInvariance) -> tuple[Check, ...]:
-    m = technique.m
-    return (
-        WellFormedness(),
-        KAnonymity(k=m),
-        LDiversity(ell=m, form="frequency"),
-        MUniqueness(m=m),
-        MInvarianceCheck(m=m, episodes=technique.on_sensitive_change == "episode"),
-    )
-
-
-def _own_checks_of_mondrian(technique: Mondrian) -> tuple[Check, ...]:
-    checks: tuple[Check, ...] = (WellFormedness(), KAnonymity(k=technique.k))
-    if technique.ell > 1:
-        checks += (LDiversity(ell=technique.ell, form=technique.diversity),)
-    return checks if technique.t is None else (*checks, TCloseness(t=technique.t))
-
-
-def _own_checks_of_bpg(technique: Bpg) -> tuple[Check, ...]:
-    checks: tuple[Check, ...] = (WellFormedness(), KAnonymity(k=technique.k))
-    if technique.ell > 1:
-        checks += (LDiversity(ell=technique.ell),)
-    return (*checks, Atoms(k=technique.k, ell=technique.ell))
-
-
-def _own_checks_of_cor_split(technique: CorSplit) -> tuple[Check, ...]:
-    m, n = technique.m, technique.degree
-    safety = HistoricalSafety(
-        m=m, n=n, max_lifespan=technique.max_lifespan, episodes=technique.on_sensitive_change == "episode"
-    )
-    checks: tuple[Check, ...] = (WellFormedness(), KAnonymity(k=m), LDiversity(ell=m, form="frequency"), safety)
-    return (*checks, Linear(n=n, combine=technique.combine)) if technique.strict else checks
-
-
-def _own_checks_of_js_reduce(technique: JsReduce) -> tuple[Check, ...]:
-    slack = technique.slack if technique.leftovers == "relax" else 0.0
-    checks: tuple[Check, ...] = (WellFormedness(), KAnonymity(k=technique.k))
-    if technique.ell > 1:
-        checks += (LDiversity(ell=technique.ell),)
-    divergence = JsDivergence(j=technique.j, slack=slack, posterior=technique.posterior, mode=technique.mode)
-    return (
-        *checks,
-        TCloseness(t=min(1.0, technique.t * (1 + slack)), distance=technique.distance, whole="snapshot"),
-        divergence.informed(technique.background),
-    )
-
-
-def _own_checks_of_sequential(technique: Sequential) -> tuple[Check, ...]:
-    return (WellFormedness(), PossibleWorlds(ell=technique.ell))
-
-
-OWN_CHECKS: dict[str, Callable[[Any], tuple[Check, ...]]] = {
-    "m-invariance": _own_checks_of_m_invariance,
-    "mondrian": _own_checks_of_mondrian,
-    "bpg": _own_checks_of_bpg,
-    "cor-split": _own_checks_of_cor_split,
-    "js-reduce": _own_checks_of_js_reduce,
-    "sequential": _own_checks_of_sequential,
-}
-
-
-def _built(what: str, known: Mapping[str, type], name: str, parameters: Mapping[str, object]) -> Any:
-    if name not in known:
-        raise InvalidParameter(Problem(what, f"be one of {', '.join(known)}", name))
-    accepted = {field.name: field for field in fields(known[name]) if field.init}
+def _build(what: str, classes: Mapping[str, type], name: str, parameters: Mapping[str, object]) -> Any:
+    if name not in classes:
+        raise InvalidParameter(Problem(what, f"be one of {', '.join(classes)}", name))
+    accepted = {field.name: field for field in fields(classes[name]) if field.init}
     problems = [
         Problem(f"{what} {name}: {key}", f"be one of its parameters ({', '.join(accepted) or 'it has none'})")
         for key in parameters
@@ -229,4 +158,4 @@ def _built(what: str, known: Mapping[str, type], name: str, parameters: Mapping[
         if field.default is MISSING and field.default_factory is MISSING and key not in parameters
     ]
     require(problems, InvalidParameter)
-    return known[name](**parameters)
+    return classes[name](**parameters)

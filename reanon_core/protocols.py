@@ -1,10 +1,14 @@
 """The four shapes that everything else plugs into: Technique, Check, Attack, Metric."""
 
-from collections.abc import Mapping
-from typing import ClassVar, Protocol, TypeVar
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 
+from reanon_core.model.arrays import Float64, Int64
+from reanon_core.model.background import Background
+from reanon_core.model.codebook import Codebook
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
@@ -20,20 +24,55 @@ Memory = Mapping[str, Packable]
 
 
 class State(Protocol):
-    """What a technique must remember, and of which time."""
+    """What a technique must remember, and of which time. `model.codebook.CodedState` has what all of them share."""
 
     @property
     def time(self) -> int:
         """How many releases this state has seen."""
         ...
 
+    @property
+    def codebook(self) -> Codebook:
+        """What the codes in this state stand for."""
+        ...
+
+    def with_codebook(self, codebook: Codebook) -> Self:
+        """The same state, made with these codes."""
+        ...
+
     def packed(self) -> Memory:
-        """The state as named arrays and scalars."""
+        """The state as named arrays and scalars, the codebook among them."""
         ...
 
 
 S = TypeVar("S", bound=State)
 P = TypeVar("P", bound=Plan)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declaration:
+    """What the rest of reanon must know about a technique: no other code compares techniques by name."""
+
+    weakest: Mapping[str, object]
+    """The weakest parameters that it accepts, for the tests that every technique must pass."""
+    answers_queries: bool = False
+    """Whether a release with a selection gets the whole table and a mask; otherwise it gets the selected rows only."""
+    columns_vary: bool = False
+    """Whether releases may differ in the columns that they show."""
+    needs_knowledge: bool = False
+    """Whether it defends against an adversary with background knowledge: it then is an InformedTechnique."""
+    has_worlds: bool = False
+    """Whether its plans carry a witness: the row of each person in every possible world that it keeps."""
+    function_parameters: frozenset[str] = frozenset()
+    """The parameters that may be a function; series.yaml names one as module:function."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A property that every release of a technique has: the name of the check that tests it, and its parameters."""
+
+    check: str
+    parameters: Mapping[str, object] = field(default_factory=dict)
 
 
 class Technique(Protocol[S, P]):
@@ -44,6 +83,14 @@ class Technique(Protocol[S, P]):
     """The parameters that may change after the first release."""
     caution: ClassVar[str]
     """What a steward must know before relying on the technique; empty if it keeps what a series promises."""
+    declaration: ClassVar[Declaration]
+
+    def promises(self) -> tuple[Promise, ...]:
+        """What the technique guarantees. A release that breaks a promise is refused, whatever the series says.
+
+        The catalog adds that a release is well formed, which every technique owes.
+        """
+        ...
 
     def accepts(self, schema: Schema) -> None:
         """Raise InvalidSchema if the technique cannot publish such a table."""
@@ -69,6 +116,19 @@ class Technique(Protocol[S, P]):
         ...
 
 
+class InformedTechnique(Technique[S, P], Protocol[S, P]):
+    """A technique that defends against an adversary with background knowledge."""
+
+    @property
+    def background(self) -> Background | None:
+        """The knowledge that the adversary is assumed to have; None: estimated from the original tables."""
+        ...
+
+    def informed(self, background: Background | None) -> "InformedTechnique[S, P]":
+        """The same technique against an adversary with this knowledge."""
+        ...
+
+
 class Check(Protocol):
     """A judge: it knows a definition and the truth, and nothing of how a release was made.
 
@@ -77,6 +137,8 @@ class Check(Protocol):
     """
 
     name: ClassVar[str]
+    needs_knowledge: ClassVar[bool]
+    """Whether it judges by what an adversary with background knowledge learns: it then is an InformedCheck."""
 
     def initial_memory(self) -> Memory:
         """What the judge remembers before the first release."""
@@ -87,20 +149,56 @@ class Check(Protocol):
         ...
 
 
+class InformedCheck(Check, Protocol):
+    """A check that judges by what an adversary with background knowledge learns."""
+
+    def informed(self, background: Background | None) -> "InformedCheck":
+        """The same check for an adversary with this knowledge."""
+        ...
+
+
 class Attack(Protocol):
     """An adversary: it has what is public and declared knowledge, nothing else."""
 
     name: ClassVar[str]
+    any_size: ClassVar[bool]
+    """Whether it runs on a history of any size, so that it can attack every release as it is published."""
+    has_posteriors: ClassVar[bool]
+    """Whether it uses background knowledge and computes a posterior for each person: it then is a BayesianAttack."""
 
     def run(self, history: History, knowledge: Knowledge) -> Findings:
         """Whom the releases together expose."""
         ...
 
 
+class PersonPosteriors(Protocol):
+    """The adversary's posterior for each person in a release, after seeing it."""
+
+    @property
+    def persons(self) -> Int64:
+        """[n] ascending."""
+        ...
+
+    @property
+    def posterior(self) -> Float64:
+        """[n, values], each row sums to 1."""
+        ...
+
+
+class BayesianAttack(Attack, Protocol):
+    """An attack that revises what it believes of each person, release after release."""
+
+    def beliefs(self, history: History, knowledge: Knowledge) -> Iterator[PersonPosteriors]:
+        """The posteriors after each release, in order."""
+        ...
+
+
 class Metric(Protocol):
-    """How useful a release is still."""
+    """How useful a release still is."""
 
     name: ClassVar[str]
+    quick: ClassVar[bool]
+    """Whether it takes less time than the release itself, so that every release can be measured."""
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:
         """One number for this release; the generator draws workloads."""

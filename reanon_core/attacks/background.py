@@ -48,6 +48,8 @@ class BackgroundAttack:
     """
 
     name: ClassVar[str] = "background"
+    any_size: ClassVar[bool] = False
+    has_posteriors: ClassVar[bool] = True
 
     posterior: Posterior = "omega"
     """How a group's values are divided among its respondents."""

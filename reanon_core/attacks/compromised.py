@@ -24,6 +24,8 @@ class CompromisedAttack:
     """
 
     name: ClassVar[str] = "compromised"
+    any_size: ClassVar[bool] = False
+    has_posteriors: ClassVar[bool] = False
 
     def run(self, history: History, knowledge: Knowledge) -> Findings:
         """Find the people for whom exactly one value is left."""

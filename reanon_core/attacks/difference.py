@@ -25,6 +25,8 @@ class DifferenceAttack:
     """
 
     name: ClassVar[str] = "difference"
+    any_size: ClassVar[bool] = False
+    has_posteriors: ClassVar[bool] = False
 
     constant_values: bool = True
     """Whether a person has the same value in all releases; if not, releases are not subtracted from each other."""

@@ -28,6 +28,8 @@ class ExactRisk:
     """
 
     name: ClassVar[str] = "risk"
+    any_size: ClassVar[bool] = False
+    has_posteriors: ClassVar[bool] = False
 
     principle: Principle = None
     """What the adversary knows about the technique: None, or "m-invariance" (one signature per person)."""

@@ -23,6 +23,8 @@ class IntersectionAttack:
     """
 
     name: ClassVar[str] = "intersection"
+    any_size: ClassVar[bool] = True
+    has_posteriors: ClassVar[bool] = False
 
     def run(self, history: History, knowledge: Knowledge) -> Findings:
         """Find the people for whom exactly one value is left."""

@@ -26,6 +26,8 @@ class LinearAttack:
     """
 
     name: ClassVar[str] = "linear"
+    any_size: ClassVar[bool] = False
+    has_posteriors: ClassVar[bool] = False
 
     combine: int = 4
     """The greatest number of groups in a sum; 2 to 6."""

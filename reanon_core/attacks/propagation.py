@@ -26,6 +26,8 @@ class PropagationAttack:
     """
 
     name: ClassVar[str] = "propagation"
+    any_size: ClassVar[bool] = False
+    has_posteriors: ClassVar[bool] = False
 
     shaving: bool = True
     """Whether values are tried."""

@@ -26,6 +26,8 @@ class SubsetsAttack:
     """
 
     name: ClassVar[str] = "subsets"
+    any_size: ClassVar[bool] = False
+    has_posteriors: ClassVar[bool] = False
 
     constant_values: bool = True
     """Whether a person has the same value in all releases; if not, releases are not subtracted from each other."""

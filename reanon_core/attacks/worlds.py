@@ -23,6 +23,8 @@ class WorldsAttack:
     """
 
     name: ClassVar[str] = "worlds"
+    any_size: ClassVar[bool] = False
+    has_posteriors: ClassVar[bool] = False
 
     people: int = 9
     """The most people that a history may have."""

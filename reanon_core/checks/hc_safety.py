@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from reanon_core.checks.coded_memory import coded_memory
 from reanon_core.checks.groups import size_summary, unreadable, unreadable_verdict
 from reanon_core.checks.membership_table import Appearances, MembershipTable, same_values
 from reanon_core.compiled import compiled
@@ -93,6 +94,7 @@ class HcSafety:
     """
 
     name: ClassVar[str] = "hc-safety"
+    needs_knowledge: ClassVar[bool] = False
 
     n: int
     """The least size of a correlated set; at least 1."""
@@ -106,6 +108,7 @@ class HcSafety:
         """The memory before the first release."""
         return MembershipTable.empty().packed()
 
+    @coded_memory
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
         """Compare every group with all earlier groups that share people with it."""
         if lost := unreadable(entry):

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from reanon_core.checks.coded_memory import coded_memory
 from reanon_core.checks.groups import unreadable, unreadable_verdict
 from reanon_core.checks.hc_safety import historical_correlations
 from reanon_core.checks.membership_table import MembershipTable
@@ -24,6 +25,7 @@ class HistoricalSafety:
     """
 
     name: ClassVar[str] = "historical-safety"
+    needs_knowledge: ClassVar[bool] = False
 
     m: int
     """The least number of values of a group; at least 2."""
@@ -49,6 +51,7 @@ class HistoricalSafety:
         """The memory before the first release."""
         return {**SignatureTable.empty().packed(), **_renamed(MembershipTable.empty().packed())}
 
+    @coded_memory
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
         """Judge the groups by themselves, and against all earlier releases."""
         if lost := unreadable(entry):

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from reanon_core.checks.adversary_beliefs import PastBeliefs, expected_values, revise_beliefs
+from reanon_core.checks.coded_memory import coded_memory
 from reanon_core.checks.groups import hosting_groups, unreadable, unreadable_verdict
 from reanon_core.model.arrays import Float64, Int32
 from reanon_core.model.background import Background
@@ -29,6 +30,7 @@ class JsDivergence:
     """
 
     name: ClassVar[str] = "js-divergence"
+    needs_knowledge: ClassVar[bool] = True
 
     j: float
     """The greatest divergence, in bits."""
@@ -66,6 +68,7 @@ class JsDivergence:
         """The memory before the first release."""
         return {}
 
+    @coded_memory
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
         """Judge every group by the expectations about its members, and revise the beliefs."""
         if lost := unreadable(entry):

@@ -20,6 +20,7 @@ class KAnonymity:
     """
 
     name: ClassVar[str] = "k-anonymity"
+    needs_knowledge: ClassVar[bool] = False
 
     k: int
     """The least number of rows of a group; at least 2."""

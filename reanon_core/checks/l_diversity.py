@@ -32,6 +32,7 @@ class LDiversity:
     """
 
     name: ClassVar[str] = "l-diversity"
+    needs_knowledge: ClassVar[bool] = False
 
     ell: int
     """How well values must be represented; at least 2."""

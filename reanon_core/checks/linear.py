@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from reanon_core.checks.coded_memory import coded_memory
 from reanon_core.checks.group_components import judge_components
 from reanon_core.checks.groups import unreadable, unreadable_verdict
 from reanon_core.checks.membership_table import MembershipTable
@@ -26,6 +27,7 @@ class Linear:
     """
 
     name: ClassVar[str] = "linear"
+    needs_knowledge: ClassVar[bool] = False
 
     n: int
     """The least number of people on either side of a derived correlation; at least 1."""
@@ -45,6 +47,7 @@ class Linear:
         """The memory before the first release."""
         return MembershipTable.empty().packed()
 
+    @coded_memory
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
         """Search every sum that contains a new group."""
         if lost := unreadable(entry):

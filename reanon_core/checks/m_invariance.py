@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from reanon_core.checks.coded_memory import coded_memory
 from reanon_core.checks.groups import (
     group_sizes,
     hosting_groups,
@@ -33,6 +34,7 @@ class MInvariance:
     """
 
     name: ClassVar[str] = "m-invariance"
+    needs_knowledge: ClassVar[bool] = False
 
     m: int
     """The least number of values among which a person is hidden; at least 2."""
@@ -48,6 +50,7 @@ class MInvariance:
         """The memory before the first release."""
         return SignatureTable.empty().packed()
 
+    @coded_memory
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
         """Judge the groups, compare each person's signature with all earlier ones, and remember it.
 

@@ -58,6 +58,7 @@ class MUniqueness:
     """
 
     name: ClassVar[str] = "m-uniqueness"
+    needs_knowledge: ClassVar[bool] = False
 
     m: int
     """The least number of rows of a group; at least 2."""

@@ -27,6 +27,7 @@ class TCloseness:
     """
 
     name: ClassVar[str] = "t-closeness"
+    needs_knowledge: ClassVar[bool] = False
 
     t: float
     """The greatest distance allowed."""

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from reanon_core.checks.coded_memory import coded_memory
 from reanon_core.checks.groups import (
     ValueCounts,
     distinct_values,
@@ -85,6 +86,7 @@ class WeakMInvariance:
     """
 
     name: ClassVar[str] = "weak-m-invariance"
+    needs_knowledge: ClassVar[bool] = False
 
     m: int
     """The least number of values of a group; at least 2."""
@@ -100,6 +102,7 @@ class WeakMInvariance:
         """The memory before the first release."""
         return SignatureTable.empty().packed()
 
+    @coded_memory
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
         """Judge the groups, and compare each person's signature with all earlier ones."""
         if lost := unreadable(entry):

@@ -22,6 +22,7 @@ class WellFormedness:
     """
 
     name: ClassVar[str] = "well-formedness"
+    needs_knowledge: ClassVar[bool] = False
 
     def initial_memory(self) -> Memory:
         """Nothing: each release is judged alone."""

@@ -16,6 +16,7 @@ class CounterfeitCount:
     """
 
     name: ClassVar[str] = "counterfeits"
+    quick: ClassVar[bool] = False
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
         """Sum the published counts."""

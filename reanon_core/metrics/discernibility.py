@@ -16,6 +16,7 @@ class Discernibility:
     """
 
     name: ClassVar[str] = "discernibility"
+    quick: ClassVar[bool] = True
 
     penalize: bool = False
     """Whether each withheld row counts as one that cannot be told from any of the table."""

@@ -20,6 +20,7 @@ class FrequencyEntropy:
     """
 
     name: ClassVar[str] = "fem"
+    quick: ClassVar[bool] = True
 
     real: bool = False
     """Whether dirty records, people whom nobody asked for, count as information; otherwise they are extraneous."""
@@ -39,6 +40,7 @@ class VolumeEntropy:
     """
 
     name: ClassVar[str] = "vem"
+    quick: ClassVar[bool] = True
 
     real: bool = False
     """Whether dirty records, people whom nobody asked for, count as information; otherwise they are extraneous."""

@@ -20,6 +20,7 @@ class GlobalCertaintyPenalty:
     """The mean normalized length over all rows and attributes: 0 is exact, 1 says nothing."""
 
     name: ClassVar[str] = "gcp"
+    quick: ClassVar[bool] = True
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
         """Average the lengths (high - low) / (last - first), counterfeits included."""
@@ -32,6 +33,7 @@ class AverageInformationLoss:
     """The mean sum of normalized lengths of a row: GCP times the number of attributes."""
 
     name: ClassVar[str] = "ail"
+    quick: ClassVar[bool] = False
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
         """Average over rows the sum of (high - low) / (last - first), counterfeits included."""
@@ -44,6 +46,7 @@ class NormalizedCertaintyPenalty:
     """The sum of the normalized lengths over all rows and attributes."""
 
     name: ClassVar[str] = "ncp"
+    quick: ClassVar[bool] = False
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
         """Sum the lengths (high - low) / (last - first), counterfeits included."""
@@ -59,6 +62,7 @@ class LossMetric:
     """
 
     name: ClassVar[str] = "lm"
+    quick: ClassVar[bool] = True
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
         """Average (covered - 1) / (domain size - 1), counterfeits included."""

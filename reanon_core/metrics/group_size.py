@@ -14,6 +14,7 @@ class AverageGroupSize:
     """The mean number of rows of a group, counterfeits included; 0 for a release without groups."""
 
     name: ClassVar[str] = "average-group-size"
+    quick: ClassVar[bool] = True
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
         """Rows by groups."""
@@ -26,6 +27,7 @@ class NormalizedGroupSize:
     """C_AVG: the mean number of rows of a group over the least that k allows; 1 is best."""
 
     name: ClassVar[str] = "c-avg"
+    quick: ClassVar[bool] = False
 
     k: int = 1
     """The k of the release; 1 gives the average group size itself."""

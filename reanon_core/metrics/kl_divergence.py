@@ -23,6 +23,7 @@ class KlDivergence:
     """
 
     name: ClassVar[str] = "kl"
+    quick: ClassVar[bool] = False
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
         """Sum p1 * log2(p1 / p2) over the points that occur."""

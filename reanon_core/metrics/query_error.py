@@ -26,6 +26,7 @@ class CountingQueryError:
     """
 
     name: ClassVar[str] = "query-error"
+    quick: ClassVar[bool] = True
 
     queries: int = 1000
     """How many queries are drawn; at least 1."""

@@ -9,9 +9,8 @@ import numpy as np
 from reanon_core.inference.bayes.transition_counts import TransitionCounts, truncate_memory, windows
 from reanon_core.model.arrays import Float64, Int32
 from reanon_core.model.background import START, Automaton, Background, Classes
-from reanon_core.model.errors import InvalidSchema, Problem, Unpublishable, require
+from reanon_core.model.errors import InvalidSchema, Problem, Unpublishable, kept, require
 from reanon_core.model.schema import QuasiIdentifier, Schema
-from reanon_dagster.series.columns import kept
 from reanon_dagster.series.knowledge_config import KnowledgeConfig
 from reanon_dagster.series.knowledge_tables import Complaints, Line, code_of, probability, read_lines, sums_wrong
 

@@ -1,22 +1,16 @@
 """From what a steward writes about columns to the core's schema."""
 
 import csv
-import unicodedata
-from collections.abc import Callable, Iterable
-from datetime import date
-from decimal import Decimal, InvalidOperation
+from collections.abc import Iterable
+from decimal import Decimal
 from pathlib import Path
-from typing import TypeVar
 
-from reanon_core.model.coding import LEAST_CODE, MOST_CODE, grid_problem, plain
-from reanon_core.model.errors import InvalidSchema, Problem, ReanonError, require
+from reanon_core.columns import Categorical, Date, Numeric, label, steps_of_width
+from reanon_core.model.coding import plain
+from reanon_core.model.errors import InvalidSchema, Problem, kept, require
 from reanon_core.model.schema import Kind, QuasiIdentifier
 from reanon_core.model.taxonomy import Taxonomy
 from reanon_dagster.series.config import Column
-
-T = TypeVar("T")
-
-_EPOCH = date(1970, 1, 1).toordinal()
 
 
 def quasi_identifier(name: str, column: Column, folder: Path) -> QuasiIdentifier:
@@ -25,40 +19,26 @@ def quasi_identifier(name: str, column: Column, folder: Path) -> QuasiIdentifier
     Raises: InvalidSchema with every problem of this column at once.
     """
     problems = list(_misplaced(name, column))
+    tree = None
+    if column.taxonomy is not None and column.order is None and column.kind is Kind.CATEGORICAL:
+        tree = kept(problems, read_taxonomy, name, folder / column.taxonomy, column.taxonomy)
+        if tree is None:
+            kept(problems, steps_of_width, name, column.min_width, Decimal(1), column.kind)
+            raise InvalidSchema(problems)
+    described = kept(problems, _declared(column, tree).described, name)
+    if problems or described is None:
+        raise InvalidSchema(problems)
+    return described
+
+
+def _declared(column: Column, tree: Taxonomy | None) -> Numeric | Date | Categorical:
+    missing, width = column.missing, column.min_width
     if column.kind is Kind.CATEGORICAL:
-        return _categorical(name, column, folder, problems)
-    if (problem := grid_problem(name, column.granularity)) is not None:
-        problems.append(problem)
-    require(problems, InvalidSchema)
-    domain = kept(problems, _domain, name, column)
-    min_width = kept(problems, _min_width, name, column)
-    require(problems, InvalidSchema)
-    if domain and min_width and domain[1] - domain[0] + 1 < min_width:
-        width = plain((domain[1] - domain[0] + 1) * column.granularity)
-        rule = f"fit into the domain, which is {width} wide, both ends counted"
-        raise InvalidSchema(Problem(f"{name}: min_width", rule, plain(min_width * column.granularity)))
-    return QuasiIdentifier(
-        name=name,
-        kind=column.kind,
-        granularity=column.granularity,
-        min_width=min_width or 1,
-        domain=domain,
-        missing=column.missing,
-    )
-
-
-def kept(problems: list[Problem], function: Callable[..., T], *given: object) -> T | None:
-    """What the function gives; where it raises, None, and its problems are kept for later."""
-    try:
-        return function(*given)
-    except ReanonError as error:
-        problems.extend(error.problems)
-        return None
-
-
-def label(text: str) -> str:
-    """A label in the one Unicode form that data and taxonomies share."""
-    return unicodedata.normalize("NFC", text)
+        taxonomy = () if column.taxonomy is not None and tree is None else tree
+        return Categorical(taxonomy=taxonomy, order=column.order, min_width=width, missing=missing)
+    if column.kind is Kind.DATE:
+        return Date(min_width=width, domain=column.domain, missing=missing)
+    return Numeric(min_width=width, domain=column.domain, granularity=column.granularity, missing=missing)
 
 
 def read_taxonomy(name: str, path: Path, shown: str) -> Taxonomy:
@@ -109,77 +89,3 @@ def _misplaced(name: str, column: Column) -> Iterable[Problem]:
         yield Problem(f"{name}: domain", "be left out, because the taxonomy or the order says which values there are")
     if column.kind is not Kind.NUMERIC and column.granularity != 1:
         yield Problem(f"{name}: granularity", "be left out, because only numbers have one", plain(column.granularity))
-
-
-def _categorical(name: str, column: Column, folder: Path, problems: list[Problem]) -> QuasiIdentifier:
-    taxonomy = None
-    if (column.taxonomy is None) == (column.order is None):
-        problems.append(Problem(name, "have a taxonomy or an order, and not both, because it is categorical"))
-    elif column.taxonomy is not None:
-        taxonomy = kept(problems, read_taxonomy, name, folder / column.taxonomy, column.taxonomy)
-    else:
-        taxonomy = kept(problems, _ordered, name, column)
-    min_width = kept(problems, _min_width, name, column)
-    if taxonomy and min_width and min_width > len(taxonomy.leaves):
-        rule = f"be at most the number of its values, {len(taxonomy.leaves)}"
-        problems.append(Problem(f"{name}: min_width", rule, str(min_width)))
-    require(problems, InvalidSchema)
-    return QuasiIdentifier(
-        name=name,
-        kind=Kind.CATEGORICAL,
-        min_width=min_width or 1,
-        domain=(0, len(taxonomy.leaves) - 1) if taxonomy else None,
-        taxonomy=taxonomy,
-        hierarchical=column.taxonomy is not None,
-        missing=column.missing,
-    )
-
-
-def _ordered(name: str, column: Column) -> Taxonomy:
-    values = [label(value) for value in column.order or ()]
-    twice = sorted({value for value in values if values.count(value) > 1})
-    if twice or not values:
-        raise InvalidSchema(Problem(f"{name}: order", "list every value once", ", ".join(twice[:5]) or "empty"))
-    return Taxonomy.flat(values)
-
-
-def _domain(name: str, column: Column) -> tuple[int, int] | None:
-    if column.domain is None:
-        return None
-    low, high = (_code(f"{name}: domain", text, column) for text in column.domain)
-    if low > high:
-        raise InvalidSchema(Problem(f"{name}: domain", "begin before it ends", ", ".join(column.domain)))
-    return low, high
-
-
-def _min_width(name: str, column: Column) -> int:
-    if column.min_width is None:
-        return 1
-    steps = column.min_width / column.granularity
-    if steps < 1 or steps != steps.to_integral_value() or steps > MOST_CODE:
-        unit = {
-            Kind.DATE: "be a whole number of days, at least 1",
-            Kind.CATEGORICAL: "be a whole number of values, at least 1",
-        }.get(column.kind, f"be a whole number of steps of the granularity {plain(column.granularity)}, at least 1")
-        raise InvalidSchema(Problem(f"{name}: min_width", unit, plain(column.min_width)))
-    return int(steps)
-
-
-def _code(what: str, text: str, column: Column) -> int:
-    """The code of one value in the file."""
-    if column.kind is Kind.DATE:
-        try:
-            return date.fromisoformat(text).toordinal() - _EPOCH
-        except ValueError:
-            raise InvalidSchema(Problem(what, "be two dates such as 2024-03-01", text)) from None
-    try:
-        steps = Decimal(text) / column.granularity
-        on_grid = steps == steps.to_integral_value()
-    except InvalidOperation:
-        raise InvalidSchema(Problem(what, "be two numbers", text)) from None
-    if not on_grid:
-        rule = f"be multiples of the granularity {plain(column.granularity)}"
-        raise InvalidSchema(Problem(what, rule, text))
-    if not LEAST_CODE <= steps <= MOST_CODE:
-        raise InvalidSchema(Problem(what, f"be less than {MOST_CODE} steps of the granularity away from 0", text))
-    return int(steps)

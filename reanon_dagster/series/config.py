@@ -1,10 +1,8 @@
 """The keys of series.yaml: their types, defaults and meanings. docs/series-yaml.md is made from here."""
 
-import codecs
 import re
 from collections.abc import Mapping
 from decimal import Decimal
-from pathlib import PurePath
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
@@ -15,67 +13,21 @@ from reanon_dagster.series.adversary_config import Adversary
 from reanon_dagster.series.calendar import Calendar, CronCalendar, NamedCalendar, RegularCalendar
 from reanon_dagster.series.field_types import Parameters, Part, Text, Texts, Told, as_list, keyed_by
 from reanon_dagster.series.knowledge_config import KnowledgeConfig
+from reanon_dagster.sources.kinds.catalog import read_source
+from reanon_dagster.sources.kinds.source import Source
 
-PLACEHOLDER = "{release}"
-_FILE_TYPES = (".csv", ".parquet")
 _NAME = r"[A-Za-z0-9][A-Za-z0-9_-]*"
 _RELEASE = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 
 
-def _embedded(value: object) -> object:
-    if value != "embedded":
-        raise ValueError("be embedded for now; Spark and the options of the engines come later")
+ENGINES: dict[str, str] = {"embedded": "in the process that runs the command"}
+"""The engines by the value of `engine` in series.yaml, and where each one works."""
+
+
+def _known_engine(value: object) -> object:
+    if not isinstance(value, str) or value not in ENGINES:
+        raise ValueError(f"be {' or '.join(ENGINES)} for now; Spark and the options of the engines come later")
     return value
-
-
-class FileSource(Part):
-    """Snapshots in files, one for each release."""
-
-    path: Text = Field(description="The snapshot's file, csv or parquet by its ending, with {release} in its name.")
-    id: Text = Field(description="The column that tells who a row is about. It is never published.")
-    separator: Text = Field(default=",", description='What stands between two values of a csv line; "tab" for a tab.')
-    encoding: Text = Field(default="utf-8", description="How a csv file is encoded.")
-
-    @field_validator("path")
-    @classmethod
-    def _has_placeholder(cls, value: str) -> str:
-        if PLACEHOLDER not in value:
-            raise ValueError("contain {release}; such as releases/{release}.csv")
-        if PurePath(value).suffix.lower() not in _FILE_TYPES:
-            raise ValueError(f"end in {' or '.join(_FILE_TYPES)}")
-        return value
-
-    @field_validator("separator")
-    @classmethod
-    def _one_character(cls, value: str) -> str:
-        value = "\t" if value in {"tab", "\\t"} else value
-        if len(value) != 1 or not value.isascii():
-            raise ValueError('be one character, such as , or ; or "tab"')
-        return value
-
-    @field_validator("encoding")
-    @classmethod
-    def _known(cls, value: str) -> str:
-        try:
-            codecs.lookup(value)
-        except LookupError:
-            raise ValueError("be an encoding that Python knows, such as utf-8 or latin-1") from None
-        return value
-
-
-class DuckdbSource(Part):
-    """Snapshots that a query gives."""
-
-    duckdb: Text = Field(description="A DuckDB file; it is opened for reading only.")
-    query: Text = Field(description="The query that gives the snapshot, with {release} where the release's name goes.")
-    id: Text = Field(description="The column that tells who a row is about. It is never published.")
-
-    @field_validator("query")
-    @classmethod
-    def _has_placeholder(cls, value: str) -> str:
-        if PLACEHOLDER not in value:
-            raise ValueError("contain {release}; such as select * from visits where quarter = '{release}'")
-        return value.rstrip().rstrip(";")
 
 
 class _Releases(Part):
@@ -224,11 +176,6 @@ class Private(Part):
     to: Text = Field(default="private", description="A folder that only you can read; never inside the public one.")
 
 
-def _source_tag(value: object) -> str:
-    keys = set(value) if isinstance(value, Mapping) else set()
-    return "<duckdb>" if isinstance(value, DuckdbSource) or keys & {"duckdb", "query"} else "<file>"
-
-
 def _releases_tag(value: object) -> str:
     keys = set(value) if isinstance(value, Mapping) else set()
     if isinstance(value, NamedReleases) or "names" in keys:
@@ -236,9 +183,6 @@ def _releases_tag(value: object) -> str:
     return "<cron>" if isinstance(value, CronReleases) or "cron" in keys else "<cadence>"
 
 
-Source: TypeAlias = Annotated[
-    Annotated[FileSource, Tag("<file>")] | Annotated[DuckdbSource, Tag("<duckdb>")], Discriminator(_source_tag)
-]
 Releases: TypeAlias = Annotated[
     Annotated[RegularReleases, Tag("<cadence>")]
     | Annotated[CronReleases, Tag("<cron>")]
@@ -259,7 +203,9 @@ class SeriesConfig(Part):
     title: Text = Field(default="", description="A title for people. Default: the name.")
     description: Text | None = Field(default=None, description="What the table is about.")
     owners: Texts = Field(default=(), description="Who answers for it.")
-    source: Source = Field(description="Where the snapshots are: files, or a query.")
+    source: Annotated[Source, BeforeValidator(read_source)] = Field(
+        description="Where the snapshots are, in one of the forms below."
+    )
     releases: Releases = Field(description="When there is a release, and what it is called.")
     quasi_identifiers: dict[str, ColumnOrNothing] = Field(
         min_length=1, description="The columns that others may know of a person, each with its settings."
@@ -270,12 +216,13 @@ class SeriesConfig(Part):
     other: Texts = Field(default=(), description="Further columns, published as they are where the technique allows.")
     technique: Annotated[TechniqueConfig, keyed_by("name")] = Field(description="How the table is made safe.")
     compare: dict[str, dict[str, Any]] = Field(
-        default={}, description="Parameters of other techniques for `reanon compare`."
+        default={},
+        description="Parameters of other techniques to compare with. It is accepted, but no command reads it yet.",
     )
     knowledge: KnowledgeConfig | None = Field(
         default=None,
-        description="What an adversary is taken to know of sensitive values; js-reduce defends against it. Default: "
-        "what the original tables teach.",
+        description="What an adversary is assumed to know about sensitive values, for techniques and checks that use "
+        "it. Default: what can be counted in the original tables.",
     )
     adversary: Adversary = Field(default=Adversary(), description="What the attacks of `reanon audit` are given.")
     checks: Annotated[tuple[Annotated[MoreCheck, keyed_by("name")], ...], BeforeValidator(as_list)] = Field(
@@ -288,7 +235,8 @@ class SeriesConfig(Part):
         "this share, such as 0.3. Default: nothing is refused, and more than 0.5 is shown as a warning in Dagster.",
     )
     publish: Publish = Field(default=Publish(), description="Where the public files go.")
-    engine: Annotated[Literal["embedded"], BeforeValidator(_embedded)] = Field(
-        default="embedded", description="Where the work is done."
+    engine: Annotated[str, BeforeValidator(_known_engine)] = Field(
+        default="embedded",
+        description=f"Where releases are computed: {'; '.join(f'{name}, {where}' for name, where in ENGINES.items())}.",
     )
     private: Private = Field(default=Private(), description="Where the steward's own files go.")

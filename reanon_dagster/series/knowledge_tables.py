@@ -7,9 +7,9 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
+from reanon_core.columns import label
 from reanon_core.model.errors import InvalidSchema, Problem
 from reanon_core.model.schema import Kind, QuasiIdentifier
-from reanon_dagster.series.columns import label
 
 MOST_PROBLEMS = 10
 """So many lines of one file are complained about; the others are counted."""

@@ -19,8 +19,6 @@ from reanon_dagster.series.adversary_config import Adversary
 from reanon_dagster.series.config import (
     Column,
     CronReleases,
-    DuckdbSource,
-    FileSource,
     MoreCheck,
     NamedReleases,
     Private,
@@ -32,13 +30,13 @@ from reanon_dagster.series.config import (
 )
 from reanon_dagster.series.knowledge_config import KnowledgeConfig
 from reanon_dagster.series.template import SERIES_YAML
+from reanon_dagster.sources.kinds.catalog import SOURCES
 
 TARGET = Path(__file__).parents[2] / "docs" / "series-yaml.md"
 
 _SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("The file", SeriesConfig),
-    ("source: files", FileSource),
-    ("source: a DuckDB query", DuckdbSource),
+    *((f"source: {source.title}", source) for source in SOURCES.values()),
     ("releases: a cadence", RegularReleases),
     ("releases: cron", CronReleases),
     ("releases: names", NamedReleases),
@@ -53,7 +51,7 @@ _SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
 )
 _NOTES: dict[type[BaseModel], str] = {
     SensitiveColumn: "A plain name stands for `{column: name}`.",
-    DuckdbSource: "The release's name goes into the query as it is: write the quotes yourself, `'{release}'`.",
+    **{source: source.note for source in SOURCES.values() if source.note},
     CronReleases: "A release is due on the day of its tick. With a day of month and a day of week, either is enough.",
     NamedReleases: "A named release is always due.",
     TechniqueConfig: "The parameters stand beside the name: `{name: m-invariance, m: 2, not_eligible: defer}`.",

@@ -15,7 +15,7 @@ from reanon_core.protocols import Check, Technique
 from reanon_dagster.series.calendar import Calendar
 from reanon_dagster.series.config import SeriesConfig, TechniqueConfig
 from reanon_dagster.series.knowledge_config import KnowledgeConfig
-from reanon_dagster.series.named_functions import found
+from reanon_dagster.series.named_functions import with_functions
 from reanon_dagster.series.selections import Selection, parsed
 
 
@@ -51,9 +51,8 @@ class Series:
 
     @cached_property
     def technique(self) -> Technique[Any, Any]:
-        """The technique with its parameters. Built when first asked for, because that loads the compiler."""
-        technique = built(self.config.technique)
-        return technique.informed(self.background) if hasattr(technique, "informed") else technique
+        """The technique with its parameters. It is built on first use, because that loads the compiler."""
+        return build_technique(self.config.technique, self.background)
 
     def shown(self, release: str) -> tuple[str, ...] | None:
         """The columns that a release shows, in the order of the schema; None for all."""
@@ -89,8 +88,7 @@ class Series:
         """The checks that the file adds to the technique's own."""
         from reanon_core.catalog import build_check
 
-        checks = (build_check(check.name, check.params) for check in self.config.checks)
-        return tuple(check.informed(self.background) if hasattr(check, "informed") else check for check in checks)
+        return tuple(build_check(check.name, check.params, self.background) for check in self.config.checks)
 
     @cached_property
     def background(self) -> Background | None:
@@ -125,7 +123,7 @@ class Series:
         frozen |= {f"technique.{key}": value for key, value in sorted(self.parameters.items())}
         if sensitive.taxonomy is not None:
             frozen["sensitive.taxonomy"] = _digest(sensitive.taxonomy.paths)
-        if hasattr(self.technique, "informed") and self.background is not None:
+        if self.technique.declaration.needs_knowledge and self.background is not None:
             frozen["knowledge"] = self.background.digest()
         return dict(json.loads(json.dumps(frozen, default=str)))
 
@@ -140,15 +138,16 @@ class Series:
         }
 
 
-def built(technique: TechniqueConfig) -> Technique[Any, Any]:
-    """The technique that the file names, with its functions found.
+def build_technique(config: TechniqueConfig, background: Background | None = None) -> Technique[Any, Any]:
+    """The technique that the file names, with the functions that its parameters name.
 
     Raises: InvalidParameter with every problem at once.
     """
-    from reanon_core.catalog import build_technique
+    from reanon_core import catalog
 
-    given = {name: found(name, value) for name, value in technique.params.items()}
-    return build_technique(technique.name, given)
+    known = catalog.TECHNIQUES.get(config.name)
+    parameters = with_functions(config.params, known.declaration.function_parameters if known else ())
+    return catalog.build_technique(config.name, parameters, background)
 
 
 def _frozen_column(column: QuasiIdentifier) -> dict[str, object]:

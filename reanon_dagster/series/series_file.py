@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from reanon_core.model.errors import InvalidSchema, Problem, require
+from reanon_core.columns import label
+from reanon_core.model.errors import InvalidSchema, Problem, kept, require
 from reanon_core.model.schema import Missing, QuasiIdentifier, Schema, Sensitive
-from reanon_dagster.series.columns import kept, label, quasi_identifier, read_taxonomy
-from reanon_dagster.series.config import Column, ColumnOrNothing, FileSource, SensitiveColumn, SeriesConfig
+from reanon_dagster.series.columns import quasi_identifier, read_taxonomy
+from reanon_dagster.series.config import Column, ColumnOrNothing, SensitiveColumn, SeriesConfig
 from reanon_dagster.series.field_types import Part, Text, Texts, as_list, keyed_by
 from reanon_dagster.series.selections import Selection, parsed
-from reanon_dagster.series.series import Series, built
+from reanon_dagster.series.series import Series, build_technique
 from reanon_dagster.series.validation_messages import problems_of
 from reanon_dagster.series.yaml_text import read_yaml
 
 if TYPE_CHECKING:
     from reanon_dagster.series.field_types import Parameters
+    from reanon_dagster.sources.kinds.source import Source
 
 __all__ = ["Series", "load_schema", "load_series"]
 
 P = TypeVar("P", bound=Part)
 
-COLUMNS_VARY = frozenset({"sequential"})
-"""The techniques whose releases may differ in their columns."""
 _SERIES_ONLY = ("series", "source", "releases", "technique")
 """A file with one of these keys is meant as a whole series file."""
 
@@ -56,8 +56,9 @@ def load_series(path: Path, *, lazily: bool = False) -> Series:
     source = raw.get("source")
     schema = _schema(raw, source.get("id") if isinstance(source, dict) else None, parts, folder, problems)
     problems += _folder_problems(parts, folder)
-    problems += _shown_problems(parts, schema)
+    problems += _column_problems(parts, schema)
     if not lazily:
+        problems += _varying_column_problems(parts)
         _build_technique(parts, schema, problems)
         selections = kept(problems, parsed, parts["releases"].select if parts.get("releases") else {})
         problems += _telling_selections(selections or {}, parts.get("sensitive"))
@@ -206,23 +207,35 @@ def _folder_problems(parts: Mapping[str, Any], folder: Path) -> Iterator[Problem
     private = (folder / parts["private"].to).resolve()
     if private.is_relative_to(public) or public.is_relative_to(private):
         yield Problem("private.to", "lie apart from publish.to, neither inside the other", parts["private"].to)
-    source = parts.get("source")
-    if isinstance(source, FileSource) and (folder / source.path).resolve().is_relative_to(public):
-        yield Problem("source.path", "lie outside publish.to, because snapshots are private", source.path)
+    source: Source | None = parts.get("source")
+    for key, path in source.private_paths().items() if source else ():
+        if (folder / path).resolve().is_relative_to(public):
+            yield Problem(f"source.{key}", "lie outside publish.to, because snapshots are private", path)
 
 
-def _shown_problems(parts: Mapping[str, Any], schema: Schema | None) -> Iterator[Problem]:
-    """Columns of single releases that the series does not have, or that the technique cannot leave out."""
-    releases, technique = parts.get("releases"), parts.get("technique")
-    columns = releases.columns if releases else {}
-    if columns and technique and technique.name not in COLUMNS_VARY:
-        rule = f"be left out with {technique.name}: its releases show every column"
-        yield Problem("releases.columns", rule, help=f"{', '.join(sorted(COLUMNS_VARY))} lets them differ")
-    for release, names in columns.items() if schema is not None else ():
-        strange = [name for name in names if schema is not None and name not in schema.columns]
-        if strange:
+def _column_problems(parts: Mapping[str, Any], schema: Schema | None) -> Iterator[Problem]:
+    """Columns of single releases that the series does not have."""
+    releases = parts.get("releases")
+    if schema is None or not releases:
+        return
+    for release, names in releases.columns.items():
+        unknown = [name for name in names if name not in schema.columns]
+        if unknown:
             rule = "name quasi-identifiers, the sensitive column or columns listed under other"
-            yield Problem(f"releases.columns.{release}", rule, ", ".join(strange))
+            yield Problem(f"releases.columns.{release}", rule, ", ".join(unknown))
+
+
+def _varying_column_problems(parts: Mapping[str, Any]) -> Iterator[Problem]:
+    """Columns of single releases, with a technique whose releases all show the same columns."""
+    from reanon_core.catalog import TECHNIQUES
+
+    releases, technique = parts.get("releases"), parts.get("technique")
+    if not releases or not releases.columns or not technique or technique.name not in TECHNIQUES:
+        return
+    if not TECHNIQUES[technique.name].declaration.columns_vary:
+        able = [name for name, one in TECHNIQUES.items() if one.declaration.columns_vary]
+        rule = f"be left out with {technique.name}, whose releases show every column"
+        yield Problem("releases.columns", rule, help=f"releases may differ in their columns with {', '.join(able)}")
 
 
 def _build_technique(parts: Mapping[str, Any], schema: Schema | None, problems: list[Problem]) -> None:
@@ -230,9 +243,9 @@ def _build_technique(parts: Mapping[str, Any], schema: Schema | None, problems: 
     from reanon_core.catalog import build_check
 
     technique: Parameters | None = parts.get("technique")
-    built_technique = kept(problems, built, technique) if technique else None
-    if built_technique is not None and schema is not None:
-        kept(problems, built_technique.accepts, schema)
+    built = kept(problems, build_technique, technique) if technique else None
+    if built is not None and schema is not None:
+        kept(problems, built.accepts, schema)
     for check in parts.get("checks") or ():
         kept(problems, build_check, check.name, check.params)
 

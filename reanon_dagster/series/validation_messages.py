@@ -1,6 +1,6 @@
 """What pydantic found wrong, said to a person."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,6 @@ from reanon_dagster.series.adversary_config import Adversary
 from reanon_dagster.series.config import (
     Column,
     CronReleases,
-    DuckdbSource,
-    FileSource,
     NamedReleases,
     Private,
     Publish,
@@ -22,12 +20,12 @@ from reanon_dagster.series.config import (
 )
 from reanon_dagster.series.field_types import Told
 from reanon_dagster.series.knowledge_config import KnowledgeConfig
+from reanon_dagster.sources.kinds.catalog import SOURCES
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 _MODELS: dict[str, tuple[type[BaseModel], ...]] = {
-    "source": (FileSource, DuckdbSource),
     "releases": (RegularReleases, CronReleases, NamedReleases),
     "quasi_identifiers": (Column,),
     "sensitive": (SensitiveColumn,),
@@ -54,12 +52,23 @@ _RULES = {
 
 def problems_of(error: ValidationError, model: type[BaseModel] = SeriesConfig) -> list[Problem]:
     """Each of pydantic's findings about a file of this model as one sentence in plain words."""
-    details = error.errors(include_url=False)
+    details = list(_details(error))
     inner = {detail["loc"][:-1] for detail in details}
     # A list whose entries are wrong also counts as too short: the entries say it better.
     return [
         _problem(detail, model) for detail in details if not (detail["type"] == "too_short" and detail["loc"] in inner)
     ]
+
+
+def _details(error: ValidationError) -> "Iterator[ErrorDetails]":
+    """What pydantic found. A part that was validated by itself, such as a source, brings its own findings."""
+    for detail in error.errors(include_url=False):
+        cause = (detail.get("ctx") or {}).get("error")
+        if isinstance(cause, ValidationError):
+            for inner in _details(cause):
+                yield {**inner, "loc": (*detail["loc"], *inner["loc"])}
+        else:
+            yield detail
 
 
 def _problem(detail: "ErrorDetails", model: type[BaseModel]) -> Problem:
@@ -91,11 +100,15 @@ def _unknown_key(place: tuple[int | str, ...], model: type[BaseModel]) -> Proble
     later = SeriesConfig.later.get(_named(place))
     if later:
         return Problem(_named(place), "be left out for now", help=later)
-    models = _MODELS.get(str(above[0]), ()) if above else (model,)
+    models = _models(str(above[0])) if above else (model,)
     known = sorted({name for one in models for name in one.model_fields})
     close = get_close_matches(str(key), known, n=1, cutoff=0.5)
     advice = f"did you mean {close[0]}?" if close else f"known here: {', '.join(known)}"
     return Problem(f"key {_named(place)}", "be one that reanon knows", help=advice)
+
+
+def _models(key: str) -> Iterable[type[BaseModel]]:
+    return SOURCES.values() if key == "source" else _MODELS.get(key, ())
 
 
 def _whole(place: tuple[int | str, ...]) -> tuple[int | str, ...]:

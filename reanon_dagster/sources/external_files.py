@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import InvalidSnapshot, Problem
-from reanon_dagster.series.config import PLACEHOLDER, FileSource
-from reanon_dagster.sources.csv_files import read_csv
+from reanon_core.tables.snapshot_table import listed_names
+from reanon_dagster.sources.kinds.csv_files import read_csv
+from reanon_dagster.sources.kinds.parquet_files import read_parquet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,8 +34,8 @@ class Given:
         Raises: InvalidSnapshot if it is not there.
         """
         if name not in self.data.column_names:
-            there = ", ".join(self.names[:20]) + (f" and {len(self.names) - 20} more" if len(self.names) > 20 else "")
-            raise InvalidSnapshot(Problem(f"column {name}", f"be there{form}", help=f"the columns are {there}"))
+            advice = f"the columns are {listed_names(self.names)}"
+            raise InvalidSnapshot(Problem(f"column {name}", f"be there{form}", help=advice))
         return self.data[name]
 
     def told(self, problems: Sequence[Problem]) -> list[Problem]:
@@ -54,31 +55,16 @@ def read_given(path: Path, wanted: Sequence[str]) -> Given:
         content = path.read_bytes()
     except OSError as error:
         raise InvalidSnapshot(Problem(shown, "exist and be readable", help=error.strerror)) from None
-    return _parquet(content, wanted, shown) if path.suffix.lower() == ".parquet" else _csv(content, wanted, shown)
-
-
-def _parquet(content: bytes, wanted: Sequence[str], shown: str) -> Given:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        file = parquet.ParquetFile(pa.BufferReader(content))
-        names = list(file.schema_arrow.names)
-        data = file.read(columns=[name for name in wanted if name in names])
-    except (pa.ArrowException, OSError):
-        raise InvalidSnapshot(Problem(shown, "be a parquet file that can be read")) from None
-    twice = [name for name in wanted if names.count(name) > 1]
-    if twice:
-        raise InvalidSnapshot(Problem(shown, "have every column once", ", ".join(twice)))
-    return Given(data, names, shown)
+    if path.suffix.lower() == ".parquet":
+        return Given(*read_parquet(content, wanted, shown), shown)
+    return _csv(content, wanted, shown)
 
 
 def _csv(content: bytes, wanted: Sequence[str], shown: str) -> Given:
     """The columns as text, with null for empty; the separator is the one that gives the most columns."""
     separator = max(_SEPARATORS, key=lambda one: _columns(content, one, wanted))
-    source = FileSource(path=f"{PLACEHOLDER}.csv", id="", separator=separator)
     try:
-        return Given(*read_csv(content, source, wanted, shown), shown)
+        return Given(*read_csv(content, wanted, shown, separator=separator), shown)
     except InvalidSnapshot as error:  # a file of others has no source.separator that could be set
         problems = [replace(one, help=_AS_TEXT) if "source." in (one.help or "") else one for one in error.problems]
         raise InvalidSnapshot(problems) from None

@@ -10,12 +10,11 @@ import numpy as np
 
 from reanon_core.model.arrays import MISSING, Int32, Int64
 from reanon_core.model.coding import examples, named_rows
-from reanon_core.model.errors import InvalidSnapshot, Problem, require
+from reanon_core.model.errors import InvalidSnapshot, Problem, kept, require
 from reanon_core.model.history import History, Published
 from reanon_core.model.release import ANYTHING, UNPUBLISHED, Auxiliary, Boxes, Release
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
-from reanon_dagster.series.columns import kept
-from reanon_dagster.sources.arrow_columns import coded_other, coded_sensitive
+from reanon_core.tables.arrow_columns import coded_other, coded_sensitive
 from reanon_dagster.sources.external_files import Given, read_given, texts
 from reanon_dagster.sources.interval_notation import Cover, Unreadable, cover, end
 from reanon_dagster.sources.people_file import read_people

@@ -1,44 +1,48 @@
-"""Where the snapshot of a release is, and whether it is there."""
+"""Where the snapshot of a release is, whether it is there, and whether it has changed."""
 
 from pathlib import Path
 
-from reanon_core.model.errors import InvalidSnapshot, Problem
-from reanon_dagster.series.config import PLACEHOLDER, DuckdbSource
 from reanon_dagster.series.series import Series
+from reanon_dagster.sources.kinds.source import SnapshotMissing, relative
+
+__all__ = [
+    "SnapshotMissing",
+    "missing",
+    "shown_path",
+    "snapshot_exists",
+    "snapshot_place",
+    "snapshot_version",
+]
 
 
-class SnapshotMissing(InvalidSnapshot):
-    """The snapshot of a release is not there (yet)."""
+def snapshot_exists(series: Series, release: str) -> bool:
+    """Whether the release's snapshot is there.
+
+    Raises: InvalidSnapshot if the source itself is wrong.
+    """
+    series.calendar.index(release)  # a name of the calendar is safe in a path and in a query
+    return series.config.source.exists(series.folder, release)
 
 
-def source_path(series: Series, release: str) -> Path:
-    """The file that holds the release's snapshot, or that is queried for it."""
-    source = series.config.source
-    written = source.duckdb if isinstance(source, DuckdbSource) else source.path
-    return series.folder / written.replace(PLACEHOLDER, release)
+def snapshot_version(series: Series, release: str) -> str:
+    """A text that changes when the release's snapshot may have changed; cheap enough for a sensor.
+
+    Raises: SnapshotMissing.
+    """
+    series.calendar.index(release)
+    return series.config.source.version(series.folder, release)
+
+
+def snapshot_place(series: Series, release: str) -> str:
+    """Where the release's snapshot is, or will be, as the steward knows it."""
+    return series.config.source.describe(series.folder, release)
 
 
 def shown_path(series: Series, path: Path) -> str:
     """A path as the steward knows it: relative to the series' folder where it lies inside."""
-    return str(path.relative_to(series.folder)) if path.is_relative_to(series.folder) else str(path)
-
-
-def snapshot_exists(series: Series, release: str) -> bool:
-    """Whether the release's snapshot is there: its file, or a query with at least one row.
-
-    Raises: InvalidSnapshot if the query itself is wrong.
-    """
-    path = source_path(series, release)
-    if not path.is_file():
-        return False
-    if isinstance(series.config.source, DuckdbSource):
-        from reanon_dagster.sources.queries import query_has_rows
-
-        return query_has_rows(series, release)
-    return True
+    return relative(series.folder, path)
 
 
 def missing(series: Series, release: str) -> SnapshotMissing:
     """The error for a snapshot that is not there."""
-    path = shown_path(series, source_path(series, release))
-    return SnapshotMissing(Problem(f"the snapshot of {release}", "be there before it can be published", path))
+    return series.config.source.missing(series.folder, release)

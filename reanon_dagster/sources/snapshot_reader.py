@@ -1,34 +1,23 @@
 """A release's snapshot, read, validated and coded."""
 
 import hashlib
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from reanon_core.model.arrays import MISSING, Bool
 from reanon_core.model.errors import InvalidSnapshot, Problem, require
-from reanon_core.model.release import UNPUBLISHED
-from reanon_core.model.schema import Sensitive
 from reanon_core.model.snapshot import Snapshot
-from reanon_dagster.series.columns import kept
+from reanon_core.tables.ids import people
+from reanon_core.tables.snapshot_table import coded_table, restricted
+from reanon_dagster.series.selections import Selection
 from reanon_dagster.series.series import Series
-from reanon_dagster.sources.arrow_columns import coded_column, coded_other, coded_sensitive
-from reanon_dagster.sources.ids import people
-from reanon_dagster.sources.queries import digest_of
+from reanon_dagster.sources.row_digest import row_digest
 from reanon_dagster.sources.selection_mask import coded_values, more_columns, said_by, selection_mask_of
 from reanon_dagster.sources.source_table import Table, read_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     import pyarrow as pa
 
     from reanon_core.model.arrays import Int64
-    from reanon_core.model.coding import Coded
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,64 +50,65 @@ def read_snapshot(
     """
     schema, id_name = series.schema, series.config.source.id
     selection = series.selections.get(release)
-    wanted = (id_name, *schema.names, schema.sensitive.name, *schema.other)
-    more = more_columns(selection, wanted)
-    optional = frozenset(wanted[1:]) - series.needed(release)
-    table = read_table(series, release, (*wanted, *more), optional=optional)
-    problems = said_by(selection, table.problems, more)
-    known = schema.sensitive if schema.sensitive.closed else schema.sensitive.with_values(known_values)
-    who = _from(table, id_name, problems, lambda column: people(id_name, column, key))
-    codes = [_from(table, qi.name, problems, partial(coded_column, qi)) for qi in schema.quasi_identifiers]
-    secret = _from(table, known.name, problems, partial(coded_sensitive, known))
-    before = schema.with_other_values(known_other).other_values
-    others = [
-        _from(table, name, problems, partial(coded_other, Sensitive(name=name, values=values)))
-        for name, values in zip(schema.other, before, strict=True)
-    ]
-    problems += [problem for coded in (*codes, *_codes([secret, *others])) if coded for problem in coded.problems]
-    require(problems, InvalidSnapshot)
-    if who is None or secret is None:
-        raise AssertionError("a snapshot without problems has all its parts")
-    rows = len(who.order)
-    empty = np.full(rows, MISSING, dtype=np.int32), np.full(rows, UNPUBLISHED, dtype=np.int32)
-    qi = [empty[0] if coded is None else coded.codes[who.order] for coded in codes]
-    other = [empty[1] if coded is None else coded.codes[who.order] for coded in _codes(others)]
-    grown = schema.with_sensitive_values(secret[1].values).with_other_values(
-        tuple(one[1].values if one else values for one, values in zip(others, before, strict=True))
+    table, problems = _checked_table(series, release)
+    if not schema.sensitive.closed:
+        schema = schema.with_sensitive_values(known_values)
+    coded = coded_table(
+        table.data,
+        schema.with_other_values(known_other),
+        id_column=id_name,
+        key=key,
+        columns=series.shown(release),
+        problems=problems,
     )
-    snapshot = Snapshot(
-        grown,
-        who.persons[who.order],
-        np.stack(qi),
-        secret[0].codes[who.order],
-        np.array(other, dtype=np.int32).reshape(len(other), rows),
-        series.shown(release),
-    )
-    digest = table.digest or digest_of(table.data, table.data.column_names, who.order)
+    snapshot, who, rows = coded.snapshot, coded.people, len(coded.people.order)
+    digest = _input_digest(table.digest or row_digest(table.data, who.order), selection)
     if selection is None:
-        return Read(snapshot, digest, len(who.persons), len(who.persons))
+        return Read(snapshot, digest, rows, rows)
     values = {
-        column.name: coded_values(column, coded.codes)
-        for column, coded in zip(schema.quasi_identifiers, codes, strict=True)
-        if coded is not None
+        column.name: coded_values(column, coded.codes[column.name])
+        for column in schema.quasi_identifiers
+        if column.name in coded.codes
     }
     selected = selection_mask_of(selection, table, values)[who.order]
-    # Another predicate is another input, whatever it selects.
-    digest = hashlib.sha256(f"{digest} where {selection.text}".encode()).hexdigest()
-    return Read(_selected(series, snapshot, selected), digest, len(who.persons), int(selected.sum()))
+    shown = restricted(snapshot, selected, answers_queries=series.technique.declaration.answers_queries)
+    return Read(shown, digest, rows, int(selected.sum()))
 
 
-def _selected(series: Series, snapshot: Snapshot, selected: Bool) -> Snapshot:
-    """The whole table with the mask for a technique that answers queries; for others only whom the query asks for."""
-    from reanon_core.catalog import ANSWERS_QUERIES
+def snapshot_digest(series: Series, release: str, key: bytes) -> str:
+    """The input digest that `read_snapshot` would give for this snapshot, without coding it.
 
-    if series.technique.name in ANSWERS_QUERIES:
-        return replace(snapshot, selected=selected)
-    return snapshot.rows(np.flatnonzero(selected), selected=None)
+    A file is not even parsed, so its problems go unnoticed here.
+
+    Raises: SnapshotMissing; InvalidSnapshot if the rows of a query cannot be told apart.
+    """
+    series.calendar.index(release)
+    selection = series.selections.get(release)
+    digest = series.config.source.digest(series.folder, release)
+    if digest is None:
+        table, problems = _checked_table(series, release)
+        require(problems, InvalidSnapshot)
+        id_name = series.config.source.id
+        digest = table.digest or row_digest(table.data, people(id_name, table.data[id_name], key).order)
+    return _input_digest(digest, selection)
 
 
-def _codes(coded: "Sequence[tuple[Coded, Sensitive] | None]") -> "list[Coded | None]":
-    return [one[0] if one else None for one in coded]
+def _checked_table(series: Series, release: str) -> tuple[Table, list[Problem]]:
+    """The columns that the release and its selection need, and the problems with those that do not exist."""
+    schema = series.schema
+    columns = (series.config.source.id, *schema.names, schema.sensitive.name, *schema.other)
+    selection = series.selections.get(release)
+    more = more_columns(selection, columns)
+    optional = frozenset(columns[1:]) - series.needed(release)
+    table = read_table(series, release, (*columns, *more), optional=optional)
+    return table, said_by(selection, table.problems, more)
+
+
+def _input_digest(digest: str, selection: Selection | None) -> str:
+    """The digest of the snapshot with its selection: another predicate is another input, whatever it selects."""
+    if selection is None:
+        return digest
+    return hashlib.sha256(f"{digest} where {selection.text}".encode()).hexdigest()
 
 
 def read_ids(series: Series, release: str, key: bytes) -> "tuple[pa.Array, Int64]":
@@ -131,8 +121,3 @@ def read_ids(series: Series, release: str, key: bytes) -> "tuple[pa.Array, Int64
     require(table.problems, InvalidSnapshot)
     ids = table.data[id_name].combine_chunks()
     return ids, people(id_name, table.data[id_name], key).persons
-
-
-def _from(table: Table, name: str, problems: list[Problem], made: "Callable[[pa.ChunkedArray], T]") -> T | None:
-    """What is made of a column; None if the column is not there, or wrong."""
-    return kept(problems, made, table.data[name]) if name in table.data.column_names else None

@@ -1,15 +1,18 @@
 """What every technique owes. A technique joins by its line in the catalog."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from conformance.population import schema, series
-from reanon_core.catalog import TECHNIQUES, WEAKEST, build_technique, own_checks
+from reanon_core.catalog import CHECKS, TECHNIQUES, build_technique, own_checks
 from reanon_core.model.errors import Unpublishable
 from reanon_core.model.packing import pack, unpack
 from reanon_core.model.publication import Publication
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.protocols import Technique
 from reanon_core.publishing import publish
 
 pytestmark = pytest.mark.parametrize("name", TECHNIQUES)
@@ -28,9 +31,13 @@ def packed(publication: Publication) -> bytes:
     return pack(arrays) + pack(publication.state.packed())
 
 
+def weakest(name: str) -> Technique:
+    return build_technique(name, TECHNIQUES[name].declaration.weakest)
+
+
 def run(name: str, snapshots: list[Snapshot], seed: int = 1) -> list[tuple[Snapshot, Publication]]:
     """Publish what can be published; a snapshot that cannot changes nothing."""
-    technique = build_technique(name, WEAKEST[name])
+    technique = weakest(name)
     state, rng, done = technique.initial_state(), np.random.default_rng(seed), []
     for snapshot in snapshots:
         before = pack(state.packed())
@@ -77,7 +84,7 @@ def test_every_row_is_published_or_withheld_exactly_once(name: str, snapshots: l
 @given(snapshots=series())
 @few
 def test_its_own_checks_hold_after_inserts_deletes_and_returns(name: str, snapshots: list[Snapshot]) -> None:
-    checks = own_checks(build_technique(name, WEAKEST[name]))
+    checks = own_checks(weakest(name))
     memories = [check.initial_memory() for check in checks]
     for snapshot, publication in run(name, snapshots):
         entry = publication.entry(snapshot)
@@ -89,10 +96,25 @@ def test_its_own_checks_hold_after_inserts_deletes_and_returns(name: str, snapsh
 @given(snapshots=series())
 @few
 def test_the_state_survives_packing(name: str, snapshots: list[Snapshot]) -> None:
-    technique = build_technique(name, WEAKEST[name])
+    technique = weakest(name)
     for _, publication in run(name, snapshots):
         stored = pack(publication.state.packed())
         assert pack(technique.restored(unpack(stored)).packed()) == stored
+
+
+def test_it_declares_what_is_true_of_it(name: str) -> None:
+    technique = weakest(name)
+    parameters = {field.name for field in fields(technique) if field.init}
+    assert technique.name == name
+    assert technique.changeable <= parameters
+    assert technique.declaration.function_parameters <= parameters
+    assert hasattr(technique, "informed") == technique.declaration.needs_knowledge
+    assert {promise.check for promise in technique.promises()} <= set(CHECKS)
+    assert technique.promises()
+    persons = np.arange(20, dtype=np.int64)
+    snapshot = Snapshot(schema(), persons, np.stack([persons, persons]).astype(np.int32), persons % 5)
+    ((_, publication),) = run(name, [snapshot])
+    assert (publication.witness is not None) == technique.declaration.has_worlds
 
 
 def test_the_order_of_the_source_does_not_reach_the_release(name: str) -> None:
@@ -115,7 +137,7 @@ def test_an_empty_snapshot_gives_an_empty_release(name: str) -> None:
 
 def test_an_impossible_goal_is_refused_and_changes_nothing(name: str) -> None:
     alike = Snapshot(schema(), np.arange(6), np.zeros((2, 6), np.int32), np.zeros(6, np.int32))
-    technique = build_technique(name, WEAKEST[name])
+    technique = weakest(name)
     state = technique.initial_state()
     before = pack(state.packed())
     with pytest.raises(Unpublishable):

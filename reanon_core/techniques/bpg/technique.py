@@ -15,6 +15,7 @@ from reanon_core.model.packing import Packable
 from reanon_core.model.plan import Counterfeits, Plan
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import TABLE, Snapshot
+from reanon_core.protocols import Declaration, Promise
 from reanon_core.recoding.lengths import grown_extent, length_scales
 from reanon_core.recoding.mondrian import Diversity, Heuristic, Principle
 from reanon_core.techniques.bpg import piece_correction
@@ -71,6 +72,10 @@ class Bpg:
     caution: ClassVar[str] = (
         "bpg withholds people where neighbours left the table, more with every release that has deletions; "
         "a larger reserve from the first release on withholds fewer"
+    )
+
+    declaration: ClassVar[Declaration] = Declaration(
+        weakest={"k": 2, "ell": 2}, answers_queries=True, function_parameters=frozenset({"over"})
     )
 
     k: int
@@ -141,6 +146,15 @@ class Bpg:
             rule = "be left out with bpg: who is added to a piece can make it less close (it is not monotonous)"
             problems.append(Problem("t", rule, str(self.t), instead))
         return problems
+
+    def promises(self) -> tuple[Promise, ...]:
+        """The principle for every group, and for every atom: people whom all releases together leave alike."""
+        diversity = (Promise("l-diversity", {"ell": self.ell}),) if self.ell > 1 else ()
+        return (
+            Promise("k-anonymity", {"k": self.k}),
+            *diversity,
+            Promise("atoms", {"k": self.k, "ell": self.ell}),
+        )
 
     def accepts(self, schema: Schema) -> None:
         """Refuse columns published as they are: a group's rows could be told apart by them.

@@ -42,4 +42,5 @@ class CorSplitState(BucketState):
         known = BucketState.restored(packed)
         number, times = cast("Int32", packed["number"]), cast("Int32", packed["times"])
         membership = Membership.restored(packed)
-        return cls(known.time, known.signatures, known.roster, known.extent, known.qi, number, times, membership)
+        state = cls(known.time, known.signatures, known.roster, known.extent, known.qi, number, times, membership)
+        return state.with_codebook(known.codebook)

@@ -29,6 +29,7 @@ from reanon_core.model.packing import Packable
 from reanon_core.model.plan import WITHHELD
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.protocols import Declaration, Promise
 from reanon_core.recoding.lengths import grown_extent
 from reanon_core.techniques.cor_split.bucket_partition import Buckets, Partition, partition_buckets
 from reanon_core.techniques.cor_split.draft_groups import Safety
@@ -63,6 +64,8 @@ class CorSplit:
         "some releases an adversary who knows groups and a few values may expose most people (docs/techniques/cor-split.md); "
         "run reanon audit --compromised 0.04 to see how far that goes"
     )
+
+    declaration: ClassVar[Declaration] = Declaration(weakest={"m": 3, "n": 2})
 
     m: int
     """The least number of values among which each person is hidden."""
@@ -115,6 +118,19 @@ class CorSplit:
         if self.p is None or self.max_lifespan is None or self.threshold is None:
             raise AssertionError("n is given or can be chosen")
         return usable_n(self.p, self.max_lifespan, self.m, self.threshold)
+
+    def promises(self) -> tuple[Promise, ...]:
+        """Historical safety; with `strict` also against combinations of groups."""
+        m, n = self.m, self.degree
+        episodes = self.on_sensitive_change == "episode"
+        safety = {"m": m, "n": n, "max_lifespan": self.max_lifespan, "episodes": episodes}
+        linear = (Promise("linear", {"n": n, "combine": self.combine}),) if self.strict else ()
+        return (
+            Promise("k-anonymity", {"k": m}),
+            Promise("l-diversity", {"ell": m, "form": "frequency"}),
+            Promise("historical-safety", safety),
+            *linear,
+        )
 
     def accepts(self, schema: Schema) -> None:
         """Refuse non-identifiers, which would link a person's rows across releases.

@@ -9,13 +9,14 @@ import numpy as np
 from reanon_core.inference.bayes.beliefs import Beliefs
 from reanon_core.inference.bayes.transition_counts import TransitionCounts
 from reanon_core.model.arrays import Float64, Int32, Int64
+from reanon_core.model.codebook import Codebook, CodedState
 from reanon_core.model.packing import Packable
 
 VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
-class JsReduceState:
+class JsReduceState(CodedState):
     """The beliefs about every person ever published, and the counts where knowledge is not declared.
 
     RBKsv is computed when a person appears again (departure D6).
@@ -41,6 +42,7 @@ class JsReduceState:
             "offsets": self.beliefs.offsets,
             "states": self.beliefs.states,
             "weights": self.beliefs.weights,
+            **self.codebook.packed(),
         }
         if self.counts is not None:
             fields |= {
@@ -78,4 +80,5 @@ class JsReduceState:
                 cast("Float64", arrays["weights"]),
             ),
             counts,
+            codebook=Codebook.restored(packed),
         )

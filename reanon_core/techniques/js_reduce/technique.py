@@ -18,6 +18,7 @@ from reanon_core.model.packing import Packable
 from reanon_core.model.plan import Counterfeits, Plan
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.protocols import Declaration, Promise
 from reanon_core.recoding.lengths import grown_extent
 from reanon_core.techniques.js_reduce.generalization import Distance, LeftoverRule, Leftovers, generalize
 from reanon_core.techniques.js_reduce.state import JsReduceState
@@ -50,6 +51,8 @@ class JsReduce:
         "js-reduce limits what an adversary with the assumed background knowledge gains; "
         "it does not bound the posterior of any person's value (docs/guarantees.md)"
     )
+
+    declaration: ClassVar[Declaration] = Declaration(weakest={"k": 2, "t": 0.9, "j": 2.0}, needs_knowledge=True)
 
     k: int
     """The least number of rows in a group."""
@@ -115,6 +118,19 @@ class JsReduce:
     def thresholds(self) -> Thresholds:
         """What every group must satisfy."""
         return Thresholds(k=self.k, ell=self.ell, t=float(self.t), j=float(self.j), max_run=self.max_run)
+
+    def promises(self) -> tuple[Promise, ...]:
+        """The thresholds of every group; where left-over rows relax them, the relaxed ones."""
+        slack = self.slack if self.leftovers == "relax" else 0.0
+        closeness = {"t": min(1.0, self.t * (1 + slack)), "distance": self.distance, "whole": "snapshot"}
+        divergence = {"j": self.j, "slack": slack, "posterior": self.posterior, "mode": self.mode}
+        diversity = (Promise("l-diversity", {"ell": self.ell}),) if self.ell > 1 else ()
+        return (
+            Promise("k-anonymity", {"k": self.k}),
+            *diversity,
+            Promise("t-closeness", closeness),
+            Promise("js-divergence", divergence),
+        )
 
     def accepts(self, schema: Schema) -> None:
         """Reject columns that would be published as they are, and distances without their order or taxonomy.

@@ -24,6 +24,7 @@ from reanon_core.model.errors import InvalidParameter, require
 from reanon_core.model.packing import Packable
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.protocols import Declaration, Promise
 from reanon_core.recoding.lengths import grown_extent, length_scales
 from reanon_core.techniques.m_invariance.state import MInvarianceState
 
@@ -40,6 +41,8 @@ class MInvariance:
     """The parameters that may change between releases: they break nothing that was promised."""
     caution: ClassVar[str] = ""
 
+    declaration: ClassVar[Declaration] = Declaration(weakest={"m": 2})
+
     m: int
     """The least number of values among which each person is hidden."""
     assignment: Assignment = "deep"
@@ -54,6 +57,16 @@ class MInvariance:
     def __post_init__(self) -> None:
         """Validate the parameters."""
         require([*least_m_problems(self.m), *choice_problems(self, CHOICES)], InvalidParameter)
+
+    def promises(self) -> tuple[Promise, ...]:
+        """Groups with m values each, all different, and for each person always the same values."""
+        m = self.m
+        return (
+            Promise("k-anonymity", {"k": m}),
+            Promise("l-diversity", {"ell": m, "form": "frequency"}),
+            Promise("m-uniqueness", {"m": m}),
+            Promise("m-invariance", {"m": m, "episodes": self.on_sensitive_change == "episode"}),
+        )
 
     def accepts(self, schema: Schema) -> None:
         """Refuse non-identifiers, which would link a person's rows across releases.

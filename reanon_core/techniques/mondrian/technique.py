@@ -14,6 +14,7 @@ from reanon_core.model.packing import Packable
 from reanon_core.model.plan import Counterfeits, Plan
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.protocols import Declaration, Promise
 from reanon_core.recoding.lengths import grown_extent
 from reanon_core.recoding.mondrian import Diversity, Heuristic, Principle, mondrian_classes
 from reanon_core.techniques.mondrian.state import MondrianState
@@ -40,6 +41,8 @@ class Mondrian:
     caution: ClassVar[str] = (
         "mondrian makes each release safe by itself; two releases compared can give people away (docs/guarantees.md)"
     )
+
+    declaration: ClassVar[Declaration] = Declaration(weakest={"k": 2, "ell": 2})
 
     k: int
     """The least number of rows in a group."""
@@ -72,6 +75,15 @@ class Mondrian:
     def principle(self) -> Principle:
         """What every group satisfies."""
         return Principle(k=self.k, ell=self.ell, diversity=self.diversity, t=self.t)
+
+    def promises(self) -> tuple[Promise, ...]:
+        """The principle that every group satisfies, release by release."""
+        promises = [Promise("k-anonymity", {"k": self.k})]
+        if self.ell > 1:
+            promises.append(Promise("l-diversity", {"ell": self.ell, "form": self.diversity}))
+        if self.t is not None:
+            promises.append(Promise("t-closeness", {"t": self.t}))
+        return tuple(promises)
 
     def accepts(self, schema: Schema) -> None:
         """Refuse columns published as they are: a group's rows could be told apart by them.

@@ -14,6 +14,7 @@ from reanon_core.model.plan import WITHHELD, Counterfeits, Plan
 from reanon_core.model.release import UNPUBLISHED
 from reanon_core.model.schema import Missing, Schema
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.protocols import Declaration, Promise
 from reanon_core.techniques.sequential.arrivals import (
     Arrivals,
     arrivals_of,
@@ -58,6 +59,8 @@ class Sequential:
         "what holds for symmetric and for ring worlds"
     )
 
+    declaration: ClassVar[Declaration] = Declaration(weakest={"ell": 2}, columns_vary=True, has_worlds=True)
+
     ell: int
     """The number of worlds, and so of the sensitive values that stay possible for each person."""
     worlds: WorldKind = "symmetric"
@@ -100,6 +103,10 @@ class Sequential:
                 choices = ", ".join(get_args(allowed))
                 problems.append(Problem(option, f"be one of {choices}", str(getattr(self, option))))
         require(problems, InvalidParameter)
+
+    def promises(self) -> tuple[Promise, ...]:
+        """Worlds with ell different values for each person."""
+        return (Promise("possible-worlds", {"ell": self.ell}),)
 
     def accepts(self, schema: Schema) -> None:
         """Reject columns with missing values: worlds need every quasi-identifier of every person.

@@ -1,4 +1,4 @@
-"""`over: module:function`: a partitioner of one's own below BPG, from the series file."""
+"""`over: module:function`: BPG with a partitioner of your own, named in the series file."""
 
 import json
 from pathlib import Path
@@ -64,7 +64,7 @@ def test_a_function_of_an_installed_module_partitions_and_bpg_makes_it_safe(seri
         ("nowhere:f", "over (nowhere:f) must name a function that can be imported; install its package"),
         ("odd_partitioners:nothing", "must name a function of the module odd_partitioners"),
         ("odd_partitioners:LIMIT", "must name a function of the module odd_partitioners"),
-        ("exploding_partitioners:f", "importing exploding_partitioners ends in RuntimeError"),
+        ("exploding_partitioners:f", "importing exploding_partitioners raises RuntimeError"),
         ("k-means", "over (k-means) must be mondrian, or a partitioner (in series.yaml as module:function)"),
         ("odd_partitioners:broken", "over: broken (ValueError) must divide the table into classes without an error"),
         ("odd_partitioners:short", "must give one whole number for each of the 240 rows"),
@@ -80,8 +80,8 @@ def test_a_partitioner_that_cannot_be_had_or_fails_is_a_sentence(
     assert "cannot divide" not in error  # its own text may hold a datum
 
 
-def test_a_module_in_the_folder_of_the_series_is_not_looked_at(series, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_module_in_the_series_folder_is_not_imported(series, capsys: pytest.CaptureFixture[str]) -> None:
     path = series("beside:f")
     (path.parent / "beside.py").write_text("raise SystemExit('it ran')\n")
     assert main(["validate", str(path)]) == 2
-    assert "modules in the folder of the series are not looked at" in capsys.readouterr().err
+    assert "modules in the series' folder are not imported" in capsys.readouterr().err

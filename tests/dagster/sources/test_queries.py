@@ -10,9 +10,9 @@ import pytest
 from builders.series import declared
 
 from reanon_core.model.errors import InvalidSnapshot
-from reanon_dagster.sources import ids
+from reanon_core.tables import ids
 from reanon_dagster.sources.snapshot_location import SnapshotMissing, snapshot_exists
-from reanon_dagster.sources.snapshot_reader import read_snapshot
+from reanon_dagster.sources.snapshot_reader import read_snapshot, snapshot_digest
 
 KEY = bytes(range(16))
 QUERY = "select * from visits where quarter = '{release}';"
@@ -70,8 +70,13 @@ def test_the_digest_of_a_query_is_that_of_its_rows_in_any_order(database, querie
     other = read_snapshot(
         queried("select * replace (age + 1 as age) from visits where quarter = '{release}'"), "r1", KEY, ()
     )
-    assert one == two
+    assert one == two == snapshot_digest(queried(), "r1", KEY)
     assert one != other.input_digest
+
+
+def test_the_digest_of_a_query_is_the_one_that_0_1_0_wrote(database, queried):
+    written = read_snapshot(queried(), "r1", KEY, ()).input_digest
+    assert written == "3c512296fe7a16f7520380c5e18302752698018e5d63511f9cbac1a94bdb3139"
 
 
 def test_a_query_without_rows_has_no_snapshot_yet(database, queried):

@@ -11,9 +11,9 @@ from builders.series import declared
 
 from reanon_core.model.arrays import MISSING
 from reanon_core.model.errors import InvalidParameter, InvalidSnapshot
-from reanon_dagster.sources import ids
-from reanon_dagster.sources.snapshot_location import SnapshotMissing, shown_path, snapshot_exists, source_path
-from reanon_dagster.sources.snapshot_reader import read_ids, read_snapshot
+from reanon_core.tables import ids
+from reanon_dagster.sources.snapshot_location import SnapshotMissing, snapshot_exists, snapshot_place
+from reanon_dagster.sources.snapshot_reader import read_ids, read_snapshot, snapshot_digest
 
 KEY = bytes(range(16))
 COLUMNS = {
@@ -85,6 +85,17 @@ def test_a_csv_file_becomes_codes_under_keyed_pseudonyms(from_csv):
     }
     assert read.rows == 3
     assert read.input_digest == hashlib.sha256(CSV.encode()).hexdigest()
+
+
+def test_the_digest_alone_is_that_of_the_snapshot_and_needs_no_valid_file(from_csv, series, tmp_path):
+    from_csv()
+    assert snapshot_digest(series(), "r1", KEY) == hashlib.sha256(CSV.encode()).hexdigest()
+    (tmp_path / "r1.csv").write_bytes(b"not a table")
+    assert snapshot_digest(series(), "r1", KEY) == hashlib.sha256(b"not a table").hexdigest()
+    with pytest.raises(SnapshotMissing):
+        snapshot_digest(series(), "r2", KEY)
+    with pytest.raises(InvalidParameter, match="must be one of r1, r2"):
+        snapshot_digest(series(), "../../etc/passwd", KEY)
 
 
 def test_the_order_of_the_source_does_not_reach_the_snapshot(from_csv):
@@ -257,7 +268,7 @@ def test_a_snapshot_that_is_not_there_is_an_error_of_its_own_that_names_the_path
     with pytest.raises(SnapshotMissing, match=r"^the snapshot of r1 \(in/r1.csv\) must be there") as error:
         read_snapshot(declared, "r1", KEY, ())
     assert error.value.exit_code == 2
-    assert shown_path(declared, source_path(declared, "r2")) == "in/r2.csv"
+    assert snapshot_place(declared, "r2") == "in/r2.csv"
 
 
 def test_a_file_that_cannot_be_read_is_a_plain_sentence(series, tmp_path):

@@ -1,0 +1,65 @@
+"""How much of an attack's findings is true: added by the judge, who knows the truth."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from reanon_core.catalog import build_attack
+from reanon_core.metrics.adversary_gain import gains
+from reanon_core.model.finding import Findings
+from reanon_core.model.knowledge import Knowledge
+from reanon_core.model.ledger import Ledger
+
+if TYPE_CHECKING:
+    from reanon_core.protocols import BayesianAttack
+
+
+def worth(findings: Findings, ledger: Ledger, knowledge: Knowledge) -> Findings:
+    """The findings with the number of true ones; those of an attack with posteriors also with what it gains."""
+    findings = _with_truth(findings, ledger)
+    attack = build_attack(findings.attack)
+    if not attack.has_posteriors:
+        return findings
+    return _with_gain(findings, cast("BayesianAttack", attack), ledger, knowledge)
+
+
+def _with_truth(findings: Findings, ledger: Ledger) -> Findings:
+    """How many of the exposed people had the inferred value, in some release.
+
+    An attack that takes a person's value for constant can be wrong where values change.
+    """
+    true = np.zeros(findings.exposed, dtype=np.bool_)
+    order = np.argsort(findings.persons, kind="stable")
+    persons, inferred = findings.persons[order], findings.inferred[order]
+    for entry in ledger.entries:
+        place = persons.searchsorted(entry.trace.persons)
+        hit = np.flatnonzero(place < len(persons))
+        hit = hit[persons[place[hit]] == entry.trace.persons[hit]]
+        actual = entry.snapshot.sensitive[entry.snapshot.persons.searchsorted(entry.trace.persons[hit])]
+        true[place[hit]] |= actual == inferred[place[hit]]
+    right = int(np.count_nonzero(true))
+    some_false = f"{findings.note}; {right:,} of these {findings.exposed:,} are true"
+    note = findings.note if right == findings.exposed else some_false
+    return replace(findings, note=note, extra={**findings.extra, "conclusions that are true": float(right)})
+
+
+def _with_gain(findings: Findings, attack: "BayesianAttack", ledger: Ledger, knowledge: Knowledge) -> Findings:
+    """The adversary's gain and confidence, where there are groups to measure them from."""
+    if not all(entry.release.grouped for entry in ledger.entries):
+        note = f"{findings.note}; the releases have no groups, so there is no gain over a group's frequencies"
+        return replace(findings, note=note)
+    beliefs = attack.beliefs(ledger.history(), knowledge)
+    measured = list(gains(ledger, ((believed.persons, believed.posterior) for believed in beliefs)))
+    last, most = measured[-1], max(measured, key=lambda gain: gain.gain)
+    note = f"{findings.note}; the gain over the groups' frequencies is {last.gain:.2f} now, {most.gain:.2f} at most"
+    extra = {
+        **findings.extra,
+        "adversary gain": last.gain,
+        "greatest adversary gain": most.gain,
+        "adversary gain, withheld protected": last.gain_withheld_protected,
+        "adversary gain, withheld exposed": last.gain_withheld_exposed,
+        "adversary confidence": last.confidence,
+        "withheld": float(last.withheld),
+    }
+    return replace(findings, note=note, extra=extra)

@@ -1,0 +1,101 @@
+"""Snapshots that a DuckDB query returns."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field, field_validator
+
+from reanon_core.model.errors import InvalidSnapshot, Problem
+from reanon_dagster.series.field_types import Text
+from reanon_dagster.sources.kinds.source import PLACEHOLDER, Source, SourceTable, file_version, relative
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection, Error
+
+
+class DuckdbSource(Source):
+    """Snapshots that a query returns."""
+
+    title: ClassVar[str] = "a DuckDB query"
+    note: ClassVar[str] = (
+        "The release's name replaces `{release}` in the query as it is: write the quotes yourself, `'{release}'`."
+    )
+
+    duckdb: Text = Field(description="A DuckDB file; it is opened read-only.")
+    query: Text = Field(description="The query that returns the snapshot, with {release} for the release's name.")
+
+    @field_validator("query")
+    @classmethod
+    def _has_placeholder(cls, value: str) -> str:
+        if PLACEHOLDER not in value:
+            raise ValueError("contain {release}; such as select * from visits where quarter = '{release}'")
+        return value.rstrip().rstrip(";")
+
+    def exists(self, folder: Path, release: str) -> bool:
+        """Whether the query returns at least one row. A table that does not exist yet has none."""
+        import duckdb
+
+        if not self._file(folder, release).is_file():
+            return False
+        try:
+            with closing(self._connect(folder, release)) as connection:
+                return connection.sql(self._query(release)).limit(1).fetchone() is not None
+        except duckdb.CatalogException:
+            return False
+        except duckdb.Error as error:
+            raise InvalidSnapshot(self._problem(folder, release, error)) from error
+
+    def version(self, folder: Path, release: str) -> str:
+        """The file's time of change and size: any change of the database counts."""
+        try:
+            return file_version(self._file(folder, release))
+        except FileNotFoundError:
+            raise self.missing(folder, release) from None
+
+    def read(self, folder: Path, release: str, columns: Sequence[str]) -> SourceTable:  # noqa: ARG002
+        """The table that the query returns; a missing table of the query is a missing snapshot."""
+        import duckdb
+
+        try:
+            with closing(self._connect(folder, release)) as connection:
+                data = connection.execute(self._query(release)).to_arrow_table()
+        except duckdb.CatalogException as error:
+            raise self.missing(folder, release) from error
+        except duckdb.Error as error:
+            raise InvalidSnapshot(self._problem(folder, release, error)) from error
+        return SourceTable(data, data.column_names, "source.query")
+
+    def describe(self, folder: Path, release: str) -> str:
+        """The database's path."""
+        return relative(folder, self._file(folder, release))
+
+    def private_paths(self) -> Mapping[str, str]:
+        """The database is private."""
+        return {"duckdb": self.duckdb}
+
+    def _file(self, folder: Path, release: str) -> Path:
+        return folder / self.duckdb.replace(PLACEHOLDER, release)
+
+    def _query(self, release: str) -> str:
+        return self.query.replace(PLACEHOLDER, release)
+
+    def _connect(self, folder: Path, release: str) -> "DuckDBPyConnection":
+        import duckdb
+
+        path = self._file(folder, release)
+        if not path.is_file():
+            raise self.missing(folder, release)
+        return duckdb.connect(str(path), read_only=True)
+
+    def _problem(self, folder: Path, release: str, error: "Error") -> Problem:
+        """The failure in a sentence. Only errors about the query's text are quoted: others may quote the data."""
+        import duckdb
+
+        if isinstance(error, duckdb.IOException):
+            rule = "be a DuckDB file that no other program holds open"
+            return Problem("source.duckdb", rule, self.describe(folder, release))
+        quotable = isinstance(error, duckdb.ParserException | duckdb.BinderException)
+        reason = str(error).splitlines()[0] if quotable else type(error).__name__
+        return Problem("source.query", f"run for {release}", help=reason)

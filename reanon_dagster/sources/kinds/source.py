@@ -1,0 +1,106 @@
+"""What every kind of source does: find, date, read and describe the snapshot of a release."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field
+
+from reanon_core.model.errors import InvalidSnapshot, Problem
+from reanon_dagster.series.field_types import Part, Text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PLACEHOLDER = "{release}"
+"""Where the release's name goes in a path or a query."""
+
+
+class SnapshotMissing(InvalidSnapshot):
+    """The snapshot of a release is not there (yet)."""
+
+
+@dataclass(frozen=True, eq=False)
+class SourceTable:
+    """What a source returns for a release."""
+
+    data: "pa.Table"
+    """At least those of the requested columns that exist."""
+    names: Sequence[str]
+    """The names of all columns, for error messages."""
+    label: str
+    """What error messages call the table: a path, or a key of series.yaml."""
+    digest: str | None = None
+    """The sha256 of the bytes that were read; None if there are none."""
+
+
+class Source(Part, ABC):
+    """The key `source` of series.yaml. Each kind adds its own keys as fields.
+
+    Paths in the fields are relative to the folder of series.yaml, which every method is given. Callers pass only
+    releases of the series' calendar, so a release's name is safe in a path and in a query.
+    """
+
+    title: ClassVar[str]
+    """What the reference page calls this kind."""
+    note: ClassVar[str] = ""
+    """What the reference page adds."""
+
+    id: Text = Field(description="The column that identifies the person of each row. It is never published.")
+
+    @abstractmethod
+    def exists(self, folder: Path, release: str) -> bool:
+        """Whether the release's snapshot is there.
+
+        Raises: InvalidSnapshot if the source itself is wrong.
+        """
+
+    @abstractmethod
+    def version(self, folder: Path, release: str) -> str:
+        """A text that changes when the snapshot may have changed. It is cheap: the sensor compares it every minute.
+
+        Raises: SnapshotMissing.
+        """
+
+    @abstractmethod
+    def read(self, folder: Path, release: str, columns: Sequence[str]) -> SourceTable:
+        """The snapshot with at least those of the columns that exist.
+
+        Raises: SnapshotMissing; InvalidSnapshot if it cannot be read at all.
+        """
+
+    @abstractmethod
+    def describe(self, folder: Path, release: str) -> str:
+        """Where the snapshot is, as the steward knows it."""
+
+    def digest(self, folder: Path, release: str) -> str | None:  # noqa: ARG002
+        """The sha256 of the snapshot's bytes; None if the snapshot has no bytes, and its rows are digested instead.
+
+        Raises: SnapshotMissing; InvalidSnapshot.
+        """
+        return None
+
+    def private_paths(self) -> Mapping[str, str]:
+        """The paths that hold private data, by the key that names them: they must lie outside the public folder."""
+        return {}
+
+    def missing(self, folder: Path, release: str) -> SnapshotMissing:
+        """The error for a snapshot that is not there."""
+        rule = "be there before it can be published"
+        return SnapshotMissing(Problem(f"the snapshot of {release}", rule, self.describe(folder, release)))
+
+
+def relative(folder: Path, path: Path) -> str:
+    """A path as the steward knows it: relative to the series' folder where it lies inside."""
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)
+
+
+def file_version(path: Path) -> str:
+    """The time of a file's last change, and its size.
+
+    Raises: FileNotFoundError.
+    """
+    seen = path.stat()
+    return f"{seen.st_mtime_ns}:{seen.st_size}"

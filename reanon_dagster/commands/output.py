@@ -55,7 +55,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, quiet: bool
 
 @contextmanager
 def progress(title: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A line that shows the current step; nothing if standard error is not a terminal. Kernels that must be compiled are announced."""
+    """A line that shows the current step; nothing if standard error is not a terminal."""
     if quiet:
         yield lambda _: None
         return

@@ -61,8 +61,8 @@ class CorSplit:
     """The parameters that may change between releases: they break nothing that was promised."""
     caution: ClassVar[str] = (
         "n bounds the sets of people whom releases correlate, not what compromised people exclude step by step: after "
-        "some releases an adversary who knows groups and a few values may expose most people (docs/techniques/cor-split.md); "
-        "run reanon audit --compromised 0.04 to see how far that goes"
+        "some releases an adversary who knows groups and a few values may expose most people; "
+        "docs/techniques/cor-split.md has the figures, and reanon audit --compromised 0.04 shows how far that goes"
     )
 
     declaration: ClassVar[Declaration] = Declaration(weakest={"m": 3, "n": 2})

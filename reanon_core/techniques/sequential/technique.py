@@ -191,7 +191,7 @@ class Sequential:
             withheld=withheld,
             boxes=boxes,
             witness=witness,
-            drawn=table,
+            record_pool=table,
             following=state,
         )
 

@@ -24,7 +24,7 @@ def publish(technique: Technique[S, P], snapshot: Snapshot, state: S, rng: np.ra
     """
     state.codebook.require_extended_by(snapshot.schema)
     plan = technique.plan(snapshot, state, rng)
-    table = snapshot if plan.drawn is None else plan.drawn
+    table = snapshot if plan.record_pool is None else plan.record_pool
     release, auxiliary, trace = emit(table, plan, rng)
     return Publication(
         release=release,
@@ -33,6 +33,6 @@ def publish(technique: Technique[S, P], snapshot: Snapshot, state: S, rng: np.ra
         state=technique.advance(state, snapshot, plan).with_codebook(Codebook.of(snapshot.schema)),
         withheld=dict(plan.withheld),
         notes=plan.notes,
-        drawn=plan.drawn,
+        record_pool=plan.record_pool,
         witness=None if plan.witness is None else Witness(trace.rows[plan.witness]),
     )

@@ -48,8 +48,9 @@ class Plan:
     """[w, published] for each world the row of each published person, counted among the published rows."""
     notes: tuple[str, ...] = ()
     """What the steward must read about this release; no datum of a person."""
-    drawn: Snapshot | None = None
-    """The table that is really published, where it is not the snapshot: others may have to be in it."""
+    record_pool: Snapshot | None = None
+    """The rows to publish from, where they are not the snapshot's alone: people who left, or invented people, may be
+    among them."""
 
     def __post_init__(self) -> None:
         """Freeze the array."""

@@ -25,15 +25,14 @@ class Publication(Generic[S]):
     notes: tuple[str, ...] = ()
     """What the steward must read about this release; no datum of a person."""
     witness: Witness | None = None
-
-    drawn: Snapshot | None = None
-    """The rows that the release speaks of, where they are not the snapshot's alone."""
+    record_pool: Snapshot | None = None
+    """The rows that were published from, where they are not the snapshot's alone."""
 
     def entry(self, snapshot: Snapshot) -> Entry:
-        """The release with the truth behind it: the snapshot, and the rows that were drawn beside it.
+        """The release with the truth behind it: the snapshot, and the rows that the technique added to it.
 
-        Raises: Refused if the technique drew on another table than the snapshot. The judge reads the truth from here.
+        Raises: Refused if the technique published from another table than the snapshot, which checks take as the truth.
         """
-        if self.drawn is not None and not self.drawn.in_table().same_rows(snapshot):
-            raise Refused("the release speaks of another table than its snapshot; this is an error of the technique")
-        return Entry(self.drawn or snapshot, self.release, self.auxiliary, self.trace, self.witness)
+        if self.record_pool is not None and not self.record_pool.in_table().same_rows(snapshot):
+            raise Refused("the release was not made from its snapshot; this is a bug of the technique")
+        return Entry(self.record_pool or snapshot, self.release, self.auxiliary, self.trace, self.witness)

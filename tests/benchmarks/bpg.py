@@ -2,7 +2,8 @@
 
     python tests/benchmarks/bpg.py
 
-The *step* is what BPG does beside its partitioner: settling the pieces, drawing rows, remembering the neighbourhoods.
+The *step* is what BPG does beside its partitioner: correcting the classes, collecting the published records,
+updating the atoms.
 """
 
 import json
@@ -29,7 +30,7 @@ from reanon_core.publishing import publish  # noqa: E402
 from reanon_core.recoding.mondrian import Principle, mondrian_classes  # noqa: E402
 from reanon_core.techniques.bpg import technique as bpg  # noqa: E402
 
-STEP = ("settle", "published_only", "remembered")
+STEP = ("correct_classes", "published_records", "update_atoms")
 ROWS, UPDATE, RELEASES, K = 200_000, 40_000, 11, 10
 
 

@@ -1,197 +1,245 @@
-"""The neighbourhoods after a release: each published piece leaves its old one and becomes one of its own."""
+"""The atoms after a release: each published piece leaves its old atom and becomes an atom of its own."""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.model.snapshot import TABLE
-from reanon_core.techniques.bpg.record_pool import Drawn
+from reanon_core.techniques.bpg.listing_1 import NO_ATOM, NO_PIECE
+from reanon_core.techniques.bpg.record_pool import RecordPool
+from reanon_core.techniques.bpg.split_tally import NO_ROW
 from reanon_core.techniques.bpg.state import BpgState
 
-NOBODY = -1
+NO_VALUE = -1
+"""The value of a person of whom this release, or any release, shows none."""
+NOT_BEFORE = -1
+"""The place in the old state of a person who was never published."""
 
 
-def remembered(state: BpgState, drawn: Drawn, piece: Int32, *, extent: Int64, met: int, reserve: int) -> BpgState:
+class OldPeople(NamedTuple):
+    """Everyone in the state before the release."""
+
+    persons: Int64  # [p] ascending
+    atom: Int32  # [p]
+    atoms: int
+    last_value: Int32  # [p]
+    last_qi: Int32  # [d, p]
+    row: Int32  # [p] the row that publishes each person now, or NO_ROW
+
+
+class PublishedRows(NamedTuple):
+    """The rows of the release."""
+
+    new: Int64  # [m] the published rows of people who were never published, ascending
+    piece: Int32  # [n]
+    persons: Int64  # [n] ascending
+    sensitive: Int32  # [n]
+    qi: Int32  # [d, n]
+    own: Bool  # [n] whether a row is the person's own, from the table
+
+
+class People(NamedTuple):
+    """Everyone in the state after the release."""
+
+    persons: Int64  # [q] ascending
+    label: Int32  # [q] the old atom or, from the number of old atoms on, the piece
+    value: Int32  # [q] the value that the release shows, or NO_VALUE
+    before: Int64  # [q] the place in the old state, or NOT_BEFORE
+    last_value: Int32  # [q]
+    last_qi: Int32  # [d, q]
+
+
+class OldColumns(NamedTuple):
+    """The values that earlier releases published."""
+
+    columns: Int32  # [a] how many different columns each old atom has
+    values: Int32  # [v] person by person
+    value_starts: Int64  # [p + 1]
+
+
+class Origins(NamedTuple):
+    """Where each new atom comes from."""
+
+    atom: Int32  # [b] the old atom, or NO_ATOM
+    published: Bool  # [b] whether this release publishes it
+    changed: Bool  # [b] whether this release published any part of the old atom
+
+
+class Layout(NamedTuple):
+    """Where the columns of each new atom are, before equal ones are dropped: the past ones, then that of now."""
+
+    past: Int32  # [b] how many past columns
+    starts: Int64  # [b + 1] where the columns of each atom begin
+    pairs: Int64  # [b + 1] where the comparisons of each atom begin: one for each two columns
+
+
+def update_atoms(
+    state: BpgState, pool: RecordPool, piece: Int32, *, extent: Int64, explained: int, reserve: int
+) -> BpgState:
     """The state after these pieces are published."""
-    snapshot, entry = drawn.snapshot, drawn.entry
-    shown = np.flatnonzero(piece >= 0)
-    known, new = shown[entry[shown] >= 0], shown[entry[shown] < 0]
-    row_of = np.full(len(state.persons), NOBODY, dtype=np.int32)
-    row_of[entry[known]] = known
-    mine = np.ones(snapshot.size, dtype=np.bool_) if snapshot.origin is None else snapshot.origin == TABLE
-    old_qi = state.qi if len(state.qi) else np.empty((len(snapshot.qi), 0), dtype=np.int32)
-    persons, label, current, before, last, qi = _merged(
-        state.persons,
-        state.neighbourhood,
-        state.neighbourhoods,
-        state.last,
-        old_qi,
-        row_of,
-        new,
-        piece,
-        snapshot.persons,
-        snapshot.sensitive,
-        snapshot.qi,
-        mine,
+    snapshot, state_row = pool.snapshot, pool.state_row
+    shown = np.flatnonzero(piece != NO_PIECE)
+    known, new = shown[state_row[shown] >= 0], shown[state_row[shown] < 0]
+    row = np.full(len(state.persons), NO_ROW, dtype=np.int32)
+    row[state_row[known]] = known
+    own = np.ones(snapshot.size, dtype=np.bool_) if snapshot.origin is None else snapshot.origin == TABLE
+    old_qi = state.last_qi if len(state.last_qi) else np.empty((len(snapshot.qi), 0), dtype=np.int32)
+    people = _merge(
+        OldPeople(state.persons, state.atom, state.atoms, state.last_value, old_qi, row),
+        PublishedRows(new, piece, snapshot.persons, snapshot.sensitive, snapshot.qi, own),
     )
-    used = np.flatnonzero(np.bincount(label, minlength=1))
+    used = np.flatnonzero(np.bincount(people.label, minlength=1))
     number = np.zeros(int(used.max(initial=-1)) + 1, dtype=np.int32)
     number[used] = np.arange(len(used), dtype=np.int32)
-    neighbourhood = number[label]
-    origin, divided = _origins(state, entry, piece, known, used)
-    now = used >= state.neighbourhoods
-    offsets, releases = _signatures(origin, now, state.offsets, state.releases, state.time + 1)
-    columns, values = _columns(
-        neighbourhood, origin, now, divided, before, current, state.columns, state.values, state.value_starts
+    atom = number[people.label]
+    origins = _origins(state, state.atom[state_row[known]], piece[known], used)
+    signature_starts, signature_releases = _signatures(
+        origins, state.signature_starts, state.signature_releases, state.time + 1
     )
+    columns, values = _columns(atom, people, origins, OldColumns(state.columns, state.values, state.value_starts))
     return BpgState(
-        state.time + 1, persons, neighbourhood, columns, values, offsets, releases, extent, last, qi, met, reserve
+        time=state.time + 1,
+        persons=people.persons,
+        atom=atom,
+        columns=columns,
+        values=values,
+        signature_starts=signature_starts,
+        signature_releases=signature_releases,
+        extent=extent,
+        last_value=people.last_value,
+        last_qi=people.last_qi,
+        explained=explained,
+        reserve=reserve,
     )
 
 
 @compiled
-def _merged(
-    persons: Int64,
-    neighbourhood: Int32,
-    neighbourhoods: int,
-    last: Int32,
-    qi: Int32,
-    row_of: Int32,
-    new: Int64,
-    piece: Int32,
-    row_persons: Int64,
-    sensitive: Int32,
-    row_qi: Int32,
-    mine: Bool,
-) -> tuple[Int64, Int32, Int32, Int64, Int32, Int32]:
-    """Everybody in the state and the newcomers in one ascending list, with what this release shows of them.
+def _merge(old: OldPeople, rows: PublishedRows) -> People:
+    """Everyone in the state and the newcomers in one ascending list, with what this release shows of them.
 
-    For each the pseudonym, the neighbourhood or, from `neighbourhoods` on, the piece; the value shown now, or NOBODY;
-    the place in the old state; and what was published last: a row that is not `mine` is not the person's own, and
-    somebody who was only ever invented has nothing.
-    Both lists ascend, and so do the rows of known people: all of it is one walk along memory.
+    A row that is not the person's own does not change what was published last of them; a person who was only ever
+    invented has no last value. Both lists ascend, and so do the rows of known people, so this is one pass along memory.
     """
-    total, attributes = len(persons) + len(new), len(row_qi)
+    persons, atom, atoms, last_value, last_qi, row_of = old
+    new, piece, row_persons, sensitive, qi, own = rows
+    total, attributes = len(persons) + len(new), len(qi)
     merged, before = np.empty(total, dtype=np.int64), np.empty(total, dtype=np.int64)
-    label, current = np.empty(total, dtype=np.int32), np.empty(total, dtype=np.int32)
-    latest, place = np.empty(total, dtype=np.int32), np.empty((attributes, total), dtype=np.int32)
-    old, fresh = 0, 0
+    label, value = np.empty(total, dtype=np.int32), np.empty(total, dtype=np.int32)
+    latest, latest_qi = np.empty(total, dtype=np.int32), np.empty((attributes, total), dtype=np.int32)
+    place, fresh = 0, 0
     for at in range(total):
-        comes = fresh < len(new) and (old == len(persons) or row_persons[new[fresh]] < persons[old])
-        row = new[fresh] if comes else np.int64(row_of[old])
-        merged[at] = row_persons[row] if comes else persons[old]
-        before[at] = NOBODY if comes else old
-        label[at] = neighbourhoods + piece[row] if row >= 0 else neighbourhood[old]
-        current[at] = sensitive[row] if row >= 0 else NOBODY
-        if comes or (row >= 0 and mine[row]):
-            latest[at] = sensitive[row] if mine[row] else NOBODY
+        comes = fresh < len(new) and (place == len(persons) or row_persons[new[fresh]] < persons[place])
+        row = new[fresh] if comes else np.int64(row_of[place])
+        merged[at] = row_persons[row] if comes else persons[place]
+        before[at] = NOT_BEFORE if comes else place
+        label[at] = atoms + piece[row] if row >= 0 else atom[place]
+        value[at] = sensitive[row] if row >= 0 else NO_VALUE
+        if comes or (row >= 0 and own[row]):
+            latest[at] = sensitive[row] if own[row] else NO_VALUE
             for attribute in range(attributes):
-                place[attribute, at] = row_qi[attribute, row]
+                latest_qi[attribute, at] = qi[attribute, row]
         else:
-            latest[at] = last[old]
+            latest[at] = last_value[place]
             for attribute in range(attributes):
-                place[attribute, at] = qi[attribute, old]
+                latest_qi[attribute, at] = last_qi[attribute, place]
         fresh += comes
-        old += not comes
-    return merged, label, current, before, latest, place
+        place += not comes
+    return People(merged, label, value, before, latest, latest_qi)
 
 
-def _origins(state: BpgState, entry: Int32, piece: Int32, known: Int64, used: Int64) -> tuple[Int32, Bool]:
-    """The old neighbourhood of each new one, NOBODY without one; and whether that was divided or published."""
-    parent = np.full(max(int(used.max(initial=-1)) + 1, state.neighbourhoods), NOBODY, dtype=np.int32)
-    parent[: state.neighbourhoods] = np.arange(state.neighbourhoods)
-    homes = state.neighbourhood[entry[known]]
-    parent[state.neighbourhoods + piece[known]] = homes
-    touched = np.zeros(state.neighbourhoods + 1, dtype=np.bool_)  # the last one is for those without
-    touched[homes] = True
-    return parent[used], touched[parent[used]]
+def _origins(state: BpgState, atom: Int32, piece: Int32, used: Int64) -> Origins:
+    """Where each new atom comes from, given the old atom and the piece of each known person who is published.
+
+    `used` are the labels that still have people, which become the new atoms.
+    """
+    origin = np.full(max(int(used.max(initial=-1)) + 1, state.atoms), NO_ATOM, dtype=np.int32)
+    origin[: state.atoms] = np.arange(state.atoms)
+    origin[state.atoms + piece] = atom
+    changed = np.zeros(state.atoms + 1, dtype=np.bool_)  # the last one is for new atoms without an old one
+    changed[atom] = True
+    return Origins(origin[used], used >= state.atoms, changed[origin[used]])
 
 
 @compiled
-def _signatures(origin: Int32, now: Bool, offsets: Int64, releases: Int32, time: int) -> tuple[Int64, Int32]:
-    """The signature of each neighbourhood: that of its origin, and this release if it is published."""
-    starts = np.zeros(len(origin) + 1, dtype=np.int64)
-    for i, old in enumerate(origin):
-        length = offsets[old + 1] - offsets[old] if old >= 0 else 0
-        starts[i + 1] = starts[i] + length + (1 if now[i] else 0)
-    result = np.empty(starts[-1], dtype=np.int32)
-    for i, old in enumerate(origin):
+def _signatures(origins: Origins, old_starts: Int64, old_releases: Int32, time: int) -> tuple[Int64, Int32]:
+    """The signature of each atom: that of its origin, and this release if it is published."""
+    atom, published = origins.atom, origins.published
+    starts = np.zeros(len(atom) + 1, dtype=np.int64)
+    for i, old in enumerate(atom):
+        length = old_starts[old + 1] - old_starts[old] if old >= 0 else 0
+        starts[i + 1] = starts[i] + length + (1 if published[i] else 0)
+    releases = np.empty(starts[-1], dtype=np.int32)
+    for i, old in enumerate(atom):
         if old >= 0:
-            length = offsets[old + 1] - offsets[old]
-            result[starts[i] : starts[i] + length] = releases[offsets[old] : offsets[old + 1]]
-        if now[i]:
-            result[starts[i + 1] - 1] = time
-    return starts, result
+            length = old_starts[old + 1] - old_starts[old]
+            releases[starts[i] : starts[i] + length] = old_releases[old_starts[old] : old_starts[old + 1]]
+        if published[i]:
+            releases[starts[i + 1] - 1] = time
+    return starts, releases
 
 
 @compiled
-def _columns(
-    neighbourhood: Int32,
-    origin: Int32,
-    now: Bool,
-    divided: Bool,
-    before: Int64,
-    current: Int32,
-    columns: Int32,
-    values: Int32,
-    value_starts: Int64,
-) -> tuple[Int32, Int32]:
-    """The different columns of each neighbourhood, as their number and as values person by person."""
-    past = np.zeros(len(origin), dtype=np.int32)
-    starts, pairs = np.zeros(len(origin) + 1, dtype=np.int64), np.zeros(len(origin) + 1, dtype=np.int64)
-    for i, old in enumerate(origin):
-        past[i] = columns[old] if old >= 0 else 0
-        most = past[i] + (1 if now[i] else 0)
-        starts[i + 1] = starts[i] + most
-        # What was neither divided nor published has the columns that it had.
-        pairs[i + 1] = pairs[i] + (most * (most - 1) // 2 if divided[i] else 0)
-    differ = _differing(neighbourhood, starts, pairs, past, before, current, values, value_starts)
-    kept, count = _different(starts, pairs, differ)
+def _columns(atom: Int32, people: People, origins: Origins, old: OldColumns) -> tuple[Int32, Int32]:
+    """The different columns of each new atom, as their number [b] and as values person by person."""
+    before, value, values, value_starts = people.before, people.value, old.values, old.value_starts
+    layout = _layout(origins, old.columns)
+    past, starts = layout.past, layout.starts
+    kept, count = _different_columns(layout, _differences(atom, people, layout, old))
     total = np.int64(0)
-    for i, people in enumerate(np.bincount(neighbourhood, minlength=len(origin))):
-        total += people * count[i]
+    for i, members in enumerate(np.bincount(atom, minlength=len(past))):
+        total += members * count[i]
     result, at = np.empty(total, dtype=np.int32), 0
-    for person, i in enumerate(neighbourhood):
+    for person, i in enumerate(atom):
         first = value_starts[before[person]] if before[person] >= 0 else 0
         for place in range(starts[i], starts[i] + count[i]):
             column = kept[place]
-            result[at] = values[first + column] if column < past[i] else current[person]
+            result[at] = values[first + column] if column < past[i] else value[person]
             at += 1
     return count, result
 
 
 @compiled
-def _differing(
-    neighbourhood: Int32,
-    starts: Int64,
-    pairs: Int64,
-    past: Int32,
-    before: Int64,
-    current: Int32,
-    values: Int32,
-    value_starts: Int64,
-) -> Bool:
-    """For each neighbourhood and each two of its columns whether they differ for anybody, in the order of people.
+def _layout(origins: Origins, columns: Int32) -> Layout:
+    atoms = len(origins.atom)
+    past = np.zeros(atoms, dtype=np.int32)
+    starts, pairs = np.zeros(atoms + 1, dtype=np.int64), np.zeros(atoms + 1, dtype=np.int64)
+    for i, old in enumerate(origins.atom):
+        past[i] = columns[old] if old >= 0 else 0
+        most = past[i] + (1 if origins.published[i] else 0)
+        starts[i + 1] = starts[i] + most
+        # The columns of an unchanged atom still differ from each other.
+        pairs[i + 1] = pairs[i] + (most * (most - 1) // 2 if origins.changed[i] else 0)
+    return Layout(past, starts, pairs)
 
-    That order runs along memory, which the order of neighbourhoods would not.
+
+@compiled
+def _differences(atom: Int32, people: People, layout: Layout, old: OldColumns) -> Bool:
+    """For each two columns of each atom, whether they differ for any member.
+
+    The loop goes by person, which runs along memory; by atom it would not.
     """
+    before, value, values, value_starts = people.before, people.value, old.values, old.value_starts
+    past, starts, pairs = layout
     differ = np.zeros(pairs[-1], dtype=np.bool_)
-    alone = pairs[1:] == pairs[:-1]  # nothing to compare
-    for person, i in enumerate(neighbourhood):
-        if alone[i]:
+    unchanged = pairs[1:] == pairs[:-1]
+    for person, i in enumerate(atom):
+        if unchanged[i]:
             continue
         first, at = value_starts[before[person]] if before[person] >= 0 else 0, pairs[i]
         for one in range(1, starts[i + 1] - starts[i]):
-            here = values[first + one] if one < past[i] else current[person]
+            here = values[first + one] if one < past[i] else value[person]
             for other in range(one):
-                differ[at] |= here != values[first + other]  # the one that is not past is the last
+                differ[at] |= here != values[first + other]  # only the last column is not a past one
                 at += 1
     return differ
 
 
 @compiled
-def _different(starts: Int64, pairs: Int64, differ: Bool) -> tuple[Int32, Int32]:
-    """The columns of each neighbourhood that differ from all before them, from its start on; and how many there are."""
+def _different_columns(layout: Layout, differ: Bool) -> tuple[Int32, Int32]:
+    """The columns of each atom that differ from all before them, listed from its start; and how many there are."""
+    starts, pairs = layout.starts, layout.pairs
     kept, count = np.empty(starts[-1], dtype=np.int32), np.zeros(len(starts) - 1, dtype=np.int32)
     for i in range(len(count)):
         at = pairs[i]

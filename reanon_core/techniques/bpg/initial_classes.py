@@ -1,6 +1,7 @@
-"""The release before its correction: classes, of Mondrian inside each signature or of a given partitioner."""
+"""The release before its correction: classes of Mondrian inside each signature, or of a given partitioner."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -9,24 +10,37 @@ from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.recoding.mondrian import Heuristic, Principle, mondrian_classes
-from reanon_core.techniques.bpg.record_pool import Drawn
+from reanon_core.techniques.bpg.record_pool import RecordPool
 from reanon_core.techniques.bpg.state import BpgState
 
 Partitioner = Callable[[Snapshot, np.random.Generator], npt.ArrayLike]
 """A single-release anonymizer: for each row of a snapshot the number of its class, or a negative one to leave it out.
 
-The snapshot holds whoever is asked for, coded (`qi` [d, n], `sensitive` [n], `schema`). What comes back need not be
-safe: it is corrected. The generator is for ties; a partitioner with randomness of its own cannot be replayed.
+The snapshot holds the selected people, coded (`qi` [d, n], `sensitive` [n], `schema`). The result need not be safe,
+because BPG corrects it. The generator is for ties; a partitioner with randomness of its own cannot be replayed.
 """
-LEFT_OUT = -1
+NO_CLASS = -1
 """The class of a row that has none."""
 
 
-def classes_of(partitioner: Partitioner, name: str, snapshot: Snapshot, rng: np.random.Generator) -> tuple[Int32, int]:
+class MondrianOptions(NamedTuple):
+    """How Mondrian cuts."""
+
+    extent: Int64  # [2, d] least and greatest code of each attribute
+    principle: Principle
+    heuristic: Heuristic
+    strict: bool
+
+
+def classes_by_function(
+    partitioner: Partitioner, name: str, snapshot: Snapshot, rng: np.random.Generator
+) -> tuple[Int32, int]:
     """The class of each row, numbered without gaps, and the number of classes.
 
-    Raises: InvalidParameter if the partitioner fails, or gives anything but a whole number for each row. The text of
-    its own error is not repeated: it may hold a datum.
+    Paper: [BPG] any anonymizer (prose).
+
+    Raises: InvalidParameter if the partitioner fails, or returns anything but a whole number for each row. The text of
+    its own error is not repeated, because it may contain personal data.
     """
     try:
         given = np.asarray(partitioner(snapshot, rng))
@@ -35,37 +49,32 @@ def classes_of(partitioner: Partitioner, name: str, snapshot: Snapshot, rng: np.
         raise InvalidParameter(Problem(f"over: {name}", rule, type(error).__name__)) from error
     if given.shape != (snapshot.size,) or given.dtype.kind not in "iu":
         what = f"{given.dtype} of shape {given.shape}"
-        rule = f"give one whole number for each of the {snapshot.size:,} rows, the number of its class"
+        rule = f"return one whole number for each of the {snapshot.size:,} rows, the number of its class"
         raise InvalidParameter(Problem(f"over: {name}", rule, what))
     inside = given >= 0
     used, number = np.unique(given[inside], return_inverse=True)
-    class_of = np.full(snapshot.size, LEFT_OUT, dtype=np.int32)
+    class_of = np.full(snapshot.size, NO_CLASS, dtype=np.int32)
     class_of[inside] = number
     return class_of, len(used)
 
 
-def partitioned(
-    table: Drawn,
-    state: BpgState,
-    extent: Int64,
-    order: Int32,
-    principle: Principle,
-    *,
-    heuristic: Heuristic,
-    strict: bool,
+def mondrian_by_signature(
+    table: RecordPool, state: BpgState, order: Int32, options: MondrianOptions
 ) -> tuple[Int32, int]:
     """The class of each row and the number of classes; a class never mixes people of two signatures.
 
-    `order` [n] is a secret order that decides ties of relaxed cuts. People of a signature who fail the principle all
-    together make one class.
+    `order` [n] is a secret order that decides ties of relaxed cuts. If all people of a signature together fail the
+    principle, they make one class.
 
-    Requires: everybody in the table is asked for.
+    Paper: [BPG] signature never generalized (prose).
+
+    Requires: everyone in the table is selected.
     """
-    snapshot, entry = table.snapshot, table.entry
+    snapshot, state_row = table.snapshot, table.state_row
     stratum = np.zeros(snapshot.size, dtype=np.int32)
-    known = entry >= 0
-    of_signature, signatures = _signatures(state)
-    stratum[known] = 1 + of_signature[state.neighbourhood[entry[known]]]
+    known = state_row >= 0
+    signature_of_atom, signatures = _signature_numbers(state)
+    stratum[known] = 1 + signature_of_atom[state.atom[state_row[known]]]
     rows = order[np.argsort(stratum[order], kind="stable")]
     ends = np.cumsum(np.bincount(stratum, minlength=signatures + 1))
     class_of = np.empty(snapshot.size, dtype=np.int32)
@@ -75,15 +84,15 @@ def partitioned(
         if not len(here):
             continue
         group, groups = np.zeros(len(here), dtype=np.int32), 1
-        if len(here) >= 2 * principle.k:  # fewer cannot be cut
+        if len(here) >= 2 * options.principle.k:  # fewer cannot be cut
             found, count = mondrian_classes(
                 snapshot.qi[:, here],
                 snapshot.sensitive[here],
                 snapshot.schema,
-                extent,
-                principle,
-                heuristic=heuristic,
-                strict=strict,
+                options.extent,
+                options.principle,
+                heuristic=options.heuristic,
+                strict=options.strict,
             )
             if count:
                 group, groups = found, count
@@ -92,12 +101,12 @@ def partitioned(
     return class_of, classes
 
 
-def _signatures(state: BpgState) -> tuple[Int32, int]:
-    """The number of each neighbourhood's signature, in the order in which signatures first appear."""
+def _signature_numbers(state: BpgState) -> tuple[Int32, int]:
+    """The number of each atom's signature, in the order in which signatures first appear; and how many there are."""
     number: dict[bytes, int] = {}
-    ends = state.offsets.tolist()
+    ends = state.signature_starts.tolist()
     numbered = (
-        number.setdefault(state.releases[ends[i] : ends[i + 1]].tobytes(), len(number))
-        for i in range(state.neighbourhoods)
+        number.setdefault(state.signature_releases[ends[i] : ends[i + 1]].tobytes(), len(number))
+        for i in range(state.atoms)
     )
-    return np.fromiter(numbered, dtype=np.int32, count=state.neighbourhoods), len(number)
+    return np.fromiter(numbered, dtype=np.int32, count=state.atoms), len(number)

@@ -1,4 +1,4 @@
-"""Listing 1, reconstructed: class by class, piece by piece, what is published."""
+"""Listing 1, reconstructed: class by class and piece by piece, what is published."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -9,214 +9,205 @@ from reanon_core.compiled import compiled
 from reanon_core.kernels.counting_sort import counting_order, starts_of
 from reanon_core.model.arrays import Bool, Int8, Int32, Int64
 from reanon_core.techniques.bpg.piece_correction import (
-    DIRTY,
-    FEW_LEFT,
-    FEW_NEW,
-    FINE,
+    ACCEPTED,
+    CLASS_REJECTED,
     GHOST,
-    HELD,
+    HELD_BACK,
     NODIRTY,
-    OF_CLASS,
-    UNCORRECTED,
-    correct,
+    NOT_CORRECTED,
+    TOO_DIRTY,
+    TOO_FEW_LEFT,
+    TOO_FEW_NEW,
+    correct_piece,
 )
 from reanon_core.techniques.bpg.split_tally import (
-    NOWHERE,
+    NO_ROW,
     PUBLISHED,
     Members,
     Rows,
     Rules,
-    Sides,
-    clear,
-    empty_sides,
-    holds,
-    tally,
+    SplitTally,
+    count_members,
+    empty_tally,
+    reset,
+    satisfies,
 )
 from reanon_core.techniques.bpg.state import BpgState
 
-NEW = -1
-"""The neighbourhood of people who were never published."""
-BY_ATOM, BY_CLASS = 0, 1
-"""What a piece that fails takes with it."""
+NO_ATOM = -1
+"""The atom of people who were never published."""
+NO_PIECE = -1
+"""The piece of a row that is not published."""
+REJECT_ATOM, REJECT_CLASS = 0, 1
+"""What is withheld with a piece that fails: its own people only, or its whole class."""
 
 
 @dataclass(frozen=True, eq=False)
-class Settled:
-    """The pieces of a release: each is published whole and becomes a neighbourhood of its own."""
+class CorrectedPieces:
+    """The pieces of a release: each is published whole and becomes an atom."""
 
-    piece: Int32  # [n] the piece that publishes each row, -1 if none does
+    piece: Int32  # [n] the piece that publishes each row, or NO_PIECE
     class_of_piece: Int32  # [pieces] ascending
-    fakes: Int32  # [pieces] how many invented people a piece needs
-    reason: Int8  # [n] why a row that is asked for is withheld
+    invented: Int32  # [pieces] how many invented people a piece needs
+    outcome: Int8  # [n] ACCEPTED, or why a selected row is withheld
 
 
-class Known(NamedTuple):
-    """What is known of everybody ever published, and where they are in this release."""
+class PublishedAtoms(NamedTuple):
+    """The atoms of all earlier releases, and the rows of their members in this one."""
 
-    members: Int32  # [p] neighbourhood after neighbourhood
+    members: Int32  # [p] atom after atom
     starts: Int64  # [a + 1] where the members of each begin
     columns: Int32  # [a]
     values: Int32  # [v]
     value_starts: Int64  # [p + 1]
-    row_of: Int32  # [p] NOWHERE without one
-    home: Int32  # [n] the neighbourhood of each row, or NEW
+    row_of: Int32  # [p] the row of each person, or NO_ROW
+    atom_of_row: Int32  # [n] the atom of each row, or NO_ATOM
 
 
-def settle(rows: Rows, classes: int, entry: Int32, state: BpgState, rules: Rules) -> Settled:
-    """Divide each class by neighbourhood and correct each piece, never-published people being a piece of their own.
+def correct_classes(rows: Rows, classes: int, state_row: Int32, state: BpgState, rules: Rules) -> CorrectedPieces:
+    """Divide each class by atom and correct each piece; people who were never published are a piece of their own.
 
-    `entry` [n] is each row's place in the state, -1 for whoever was never published.
+    `state_row` [n] is each row's place in the state, -1 for a person who was never published.
 
-    Ensures: every neighbourhood that results satisfies the principle in every column that was published of it.
+    Paper: [BPG] Listing 1, reconstructed.
+
+    Ensures: every atom that results satisfies the principle in every column that was published of it.
     """
-    row_of, home = _places(entry, state.neighbourhood)
-    known = Known(
-        counting_order(state.neighbourhood, state.neighbourhoods),
-        starts_of(state.neighbourhood, state.neighbourhoods),
+    row_of, atom_of_row = _link_rows(state_row, state.atom)
+    atoms = PublishedAtoms(
+        counting_order(state.atom, state.atoms),
+        starts_of(state.atom, state.atoms),
         state.columns,
         state.values,
         state.value_starts,
         row_of,
-        home,
+        atom_of_row,
     )
-    return Settled(*_settled(rows, classes, known, rules))
+    return CorrectedPieces(*_correct_classes(rows, classes, atoms, rules))
 
 
 @compiled
-def _settled(rows: Rows, classes: int, known: Known, rules: Rules) -> tuple[Int32, Int32, Int32, Int8]:
-    count, home = len(known.home), known.home
-    neighbourhoods = len(known.columns)
-    sides = empty_sides(known.columns.max() if neighbourhoods else 0, rules.values)
-    free = np.bincount(home + 1, minlength=neighbourhoods + 1)[1:]  # the rows of each that no piece has taken
-    refused = np.zeros(neighbourhoods, dtype=np.int8)  # the answer to any piece of a neighbourhood, where it is known
-    by_class, row_starts = _by_class_and_home(rows.class_of, classes, home, neighbourhoods)
+def _correct_classes(rows: Rows, classes: int, atoms: PublishedAtoms, rules: Rules) -> tuple[Int32, Int32, Int32, Int8]:
+    atom_of_row = atoms.atom_of_row
+    count, known = len(atom_of_row), len(atoms.columns)
+    tally = empty_tally(atoms.columns.max() if known else 0, rules.values)
+    # The rows of each atom that are in no piece yet; the last entry is that of NO_ATOM.
+    free = np.roll(np.bincount(atom_of_row + 1, minlength=known + 1), -1)
+    rejected = np.zeros(known, dtype=np.int8)  # the outcome of any piece of an atom, where it is known
+    by_class, class_starts = _by_class_and_atom(rows.class_of, classes, atom_of_row, known)
 
-    piece, reason = np.full(count, -1, dtype=np.int32), np.zeros(count, dtype=np.int8)
-    class_of_piece, fakes = np.empty(count, dtype=np.int32), np.zeros(count, dtype=np.int32)
-    taken, pieces = np.empty(count, dtype=np.int32), 0
+    piece, outcomes = np.full(count, NO_PIECE, dtype=np.int32), np.zeros(count, dtype=np.int8)
+    class_of_piece, invented = np.empty(count, dtype=np.int32), np.zeros(count, dtype=np.int32)
+    accepted, pieces = np.empty(count, dtype=np.int32), 0
     for own in range(classes):
-        here = by_class[row_starts[own + 1] : row_starts[own + 2]]
-        here = here[piece[here] < 0]  # without those whom an earlier class has taken
+        here = by_class[class_starts[own + 1] : class_starts[own + 2]]
+        here = here[piece[here] == NO_PIECE]  # without the rows that an earlier class has published
         first, failed, begin, done = pieces, False, 0, 0
         while begin < len(here):
-            group, end = home[here[begin]], begin
-            while end < len(here) and home[here[end]] == group:
+            atom, end = atom_of_row[here[begin]], begin
+            while end < len(here) and atom_of_row[here[end]] == atom:
                 end += 1
             part, begin = here[begin:end], end
-            published, held, invented = part, part[:0], 0
-            if group == NEW:
-                answer, invented = _newcomers(part, rows, sides, rules)
-            elif free[group] < rules.k:  # whatever is added, the piece stays too small
-                answer = UNCORRECTED if rules.variant == NODIRTY else FEW_LEFT
-            elif refused[group] != FINE:
-                answer = refused[group]
+            published, held, needed = part, part[:0], 0
+            if atom == NO_ATOM:
+                outcome, needed = _correct_newcomers(part, rows, tally, rules)
+            elif free[atom] < rules.k:  # even with every free row the piece stays too small
+                outcome = NOT_CORRECTED if rules.variant == NODIRTY else TOO_FEW_LEFT
+            elif rejected[atom] != ACCEPTED:
+                outcome = rejected[atom]
             else:
-                answer, published, held = _of_neighbourhood(group, own, piece, known, refused, rows, sides, rules)
-            if answer in (FINE, HELD):
+                members = _free_members(atom, atoms, piece)
+                in_class = _in_class(members.row, rows.class_of, own)
+                outcome, side, for_all_classes = correct_piece(members, in_class, rows, tally, rules)
+                if for_all_classes and outcome not in (ACCEPTED, HELD_BACK):
+                    rejected[atom] = outcome
+                published = members.row[side == PUBLISHED]
+                held = members.row[(side != PUBLISHED) & (members.row != NO_ROW) & (outcome == HELD_BACK)]
+            if outcome in (ACCEPTED, HELD_BACK):
                 piece[published] = pieces
-                class_of_piece[pieces], fakes[pieces] = own, invented
+                class_of_piece[pieces], invented[pieces] = own, needed
                 pieces += 1
-                if group != NEW:
-                    free[group] -= len(published)
-                taken[done : done + len(published)] = published
+                free[atom] -= len(published)
+                accepted[done : done + len(published)] = published
                 done += len(published)
-                reason[held] = HELD
+                outcomes[held] = HELD_BACK
             else:
-                reason[part] = np.where(reason[part] == HELD, HELD, answer)
+                outcomes[part] = np.where(outcomes[part] == HELD_BACK, HELD_BACK, outcome)
                 failed = True
-        if failed and rules.reject == BY_CLASS:
-            _withdraw(taken[:done], piece, home, free, refused)
-            reason[here] = np.where(reason[here] == FINE, OF_CLASS, reason[here])
+        if failed and rules.reject == REJECT_CLASS:
+            _withdraw(accepted[:done], piece, atom_of_row, free, rejected)
+            outcomes[here] = np.where(outcomes[here] == ACCEPTED, CLASS_REJECTED, outcomes[here])
             pieces = first
-    reason[piece >= 0] = FINE
-    return piece, class_of_piece[:pieces].copy(), fakes[:pieces].copy(), reason
+    outcomes[piece != NO_PIECE] = ACCEPTED
+    return piece, class_of_piece[:pieces].copy(), invented[:pieces].copy(), outcomes
 
 
 @compiled
-def _of_neighbourhood(
-    group: int, own: int, piece: Int32, known: Known, refused: Int8, rows: Rows, sides: Sides, rules: Rules
-) -> tuple[int, Int32, Int32]:
-    """The answer to a neighbourhood's share of a class: the rows that are published, and those held back for it."""
-    left = known.members[known.starts[group] : known.starts[group + 1]]
-    left = left[_stay(left, known.row_of, piece)]
-    place = known.row_of[left]
-    members = Members(place, _past(left, known.values, known.value_starts, known.columns[group]))
-    answer, side, whole = correct(members, _are_in(place, rows.class_of, own), rows, sides, rules)
-    if whole and answer not in (FINE, HELD):
-        refused[group] = answer
-    held = place[:0] if answer != HELD else place[(side != PUBLISHED) & (place != NOWHERE)]
-    return answer, place[side == PUBLISHED], held
-
-
-@compiled
-def _by_class_and_home(class_of: Int32, classes: int, home: Int32, neighbourhoods: int) -> tuple[Int32, Int64]:
-    """The rows class by class, those without a class first, each by neighbourhood; and where each class begins."""
-    by_home = counting_order(home + 1, neighbourhoods + 1)
-    order = counting_order(class_of[by_home] + 1, classes + 1)
-    return by_home[order], starts_of(class_of + 1, classes + 1)
-
-
-@compiled
-def _places(entry: Int32, neighbourhood: Int32) -> tuple[Int32, Int32]:
-    """The row of each known person, NOWHERE without one; and the neighbourhood of each row, or NEW."""
-    row_of = np.full(len(neighbourhood), NOWHERE, dtype=np.int32)
-    home = np.full(len(entry), NEW, dtype=np.int32)
-    for row in range(len(entry)):
-        if entry[row] >= 0:
-            row_of[entry[row]] = row
-            home[row] = neighbourhood[entry[row]]
-    return row_of, home
-
-
-@compiled
-def _withdraw(rows: Int32, piece: Int32, home: Int32, free: Int64, refused: Int8) -> None:
-    """Take rows out of their pieces again."""
-    for row in rows:
-        piece[row] = -1
-        if home[row] != NEW:
-            free[home[row]] += 1
-            refused[home[row]] = FINE
-
-
-@compiled
-def _newcomers(part: Int32, rows: Rows, sides: Sides, rules: Rules) -> tuple[int, int]:
-    """Whether people who were never published satisfy the principle among themselves; and with how many invented."""
-    members, side = Members(part, np.empty((len(part), 0), dtype=np.int32)), np.zeros(len(part), dtype=np.int8)
-    tally(sides, side, members, rows)  # all on the published side
-    good, distinct = holds(sides, PUBLISHED, 0, rules), sides.distinct[PUBLISHED, 0]
-    clear(sides, 0)
-    if good:
-        return FINE, 0
-    if rules.variant != GHOST or rules.values < rules.ell:
-        return FEW_NEW, 0
-    invented = max(rules.k - len(part), rules.ell - distinct)
-    return (FINE, invented) if invented <= rules.max_dirty * (len(part) + invented) else (DIRTY, 0)
-
-
-@compiled
-def _stay(left: Int32, row_of: Int32, piece: Int32) -> Bool:
-    """Which members an earlier piece of this release has not taken."""
-    found = np.empty(len(left), dtype=np.bool_)
-    for i, person in enumerate(left):
-        found[i] = row_of[person] == NOWHERE or piece[row_of[person]] < 0
-    return found
-
-
-@compiled
-def _are_in(place: Int32, class_of: Int32, own: int) -> Bool:
-    """Which members are in this class."""
-    found = np.zeros(len(place), dtype=np.bool_)
-    for i, row in enumerate(place):
-        found[i] = row != NOWHERE and class_of[row] == own
-    return found
-
-
-@compiled
-def _past(left: Int32, values: Int32, value_starts: Int64, columns: int) -> Int32:
-    """What was published of each member, column by column."""
-    past = np.empty((len(left), columns), dtype=np.int32)
+def _free_members(atom: int, atoms: PublishedAtoms, piece: Int32) -> Members:
+    """The members of an atom whom no earlier piece of this release publishes, and what was published of each."""
+    row_of, values, value_starts = atoms.row_of, atoms.values, atoms.value_starts
+    everyone = atoms.members[atoms.starts[atom] : atoms.starts[atom + 1]]
+    free = np.empty(len(everyone), dtype=np.bool_)
+    for i, person in enumerate(everyone):
+        free[i] = row_of[person] == NO_ROW or piece[row_of[person]] == NO_PIECE
+    left = everyone[free]
+    past = np.empty((len(left), atoms.columns[atom]), dtype=np.int32)
     for i, person in enumerate(left):
         first = value_starts[person]
-        for column in range(columns):
+        for column in range(past.shape[1]):
             past[i, column] = values[first + column]
-    return past
+    return Members(row_of[left], past)
+
+
+@compiled
+def _by_class_and_atom(class_of: Int32, classes: int, atom_of_row: Int32, atoms: int) -> tuple[Int32, Int64]:
+    """The rows class by class, those without a class first, each by atom; and where each class begins."""
+    by_atom = counting_order(atom_of_row + 1, atoms + 1)
+    order = counting_order(class_of[by_atom] + 1, classes + 1)
+    return by_atom[order], starts_of(class_of + 1, classes + 1)
+
+
+@compiled
+def _link_rows(state_row: Int32, atom: Int32) -> tuple[Int32, Int32]:
+    """The row of each person in the state, or NO_ROW; and the atom of each row, or NO_ATOM."""
+    row_of = np.full(len(atom), NO_ROW, dtype=np.int32)
+    atom_of_row = np.full(len(state_row), NO_ATOM, dtype=np.int32)
+    for row in range(len(state_row)):
+        if state_row[row] >= 0:
+            row_of[state_row[row]] = row
+            atom_of_row[row] = atom[state_row[row]]
+    return row_of, atom_of_row
+
+
+@compiled
+def _withdraw(rows: Int32, piece: Int32, atom_of_row: Int32, free: Int64, rejected: Int8) -> None:
+    """Remove rows from their pieces again."""
+    for row in rows:
+        piece[row] = NO_PIECE
+        free[atom_of_row[row]] += 1
+        if atom_of_row[row] != NO_ATOM:
+            rejected[atom_of_row[row]] = ACCEPTED
+
+
+@compiled
+def _correct_newcomers(part: Int32, rows: Rows, tally: SplitTally, rules: Rules) -> tuple[int, int]:
+    """The outcome of people who were never published, who must satisfy the principle; and how many to invent."""
+    members, side = Members(part, np.empty((len(part), 0), dtype=np.int32)), np.zeros(len(part), dtype=np.int8)
+    count_members(tally, side, members, rows)  # all on the published side
+    good, distinct = satisfies(tally, PUBLISHED, 0, rules), tally.distinct[PUBLISHED, 0]
+    reset(tally, 0)
+    if good:
+        return ACCEPTED, 0
+    if rules.variant != GHOST or rules.values < rules.ell:
+        return TOO_FEW_NEW, 0
+    needed = max(rules.k - len(part), rules.ell - distinct)
+    return (ACCEPTED, needed) if needed <= rules.max_dirty * (len(part) + needed) else (TOO_DIRTY, 0)
+
+
+@compiled
+def _in_class(row: Int32, class_of: Int32, own: int) -> Bool:
+    """Which members are in this class."""
+    found = np.zeros(len(row), dtype=np.bool_)
+    for i, place in enumerate(row):
+        found[i] = place != NO_ROW and class_of[place] == own
+    return found

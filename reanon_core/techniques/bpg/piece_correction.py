@@ -1,111 +1,117 @@
-"""One piece of a class: keep it, extend it, hold rows back, or reject it."""
+"""One piece of a class: publish it, extend it, hold rows back, or reject it."""
 
 import numpy as np
 
 from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Bool, Int8, Int64
 from reanon_core.techniques.bpg.split_tally import (
-    NOWHERE,
+    NO_ROW,
     PUBLISHED,
-    STAYS,
+    REMAINING,
+    SELECTED,
     Members,
     Rows,
     Rules,
-    Sides,
-    clean,
-    clear,
-    helps,
-    holds,
-    move,
-    nearest,
-    parted,
-    tally,
+    SplitTally,
+    adds_value,
+    clean_enough,
+    count_members,
+    extension_order,
+    may_split,
+    move_member,
+    reset,
+    satisfies,
 )
 
 UNION, MIDDLE, NODIRTY, GHOST = 0, 1, 2, 3
-"""The variants: extend by everybody, by as few as needed, or not at all; and as few as needed, invented where gone."""
-FINE, FEW_NEW, FEW_LEFT, FROZEN, HELD, UNCORRECTED, OF_CLASS, DIRTY, LEFT_OUT = 0, 1, 2, 3, 4, 5, 6, 7, 8
-"""What becomes of a piece or a row: FINE is published; HELD hides others who are; the rest is why it is withheld."""
+"""The variants: extend by everyone, by as few as needed, not at all, or by as few as needed with invented rows."""
+ACCEPTED, TOO_FEW_NEW, TOO_FEW_LEFT, FROZEN, HELD_BACK, NOT_CORRECTED, CLASS_REJECTED, TOO_DIRTY, NO_CLASS = range(9)
+"""The outcome of a piece or a row: ACCEPTED is published; HELD_BACK is a piece that is published without some of its
+rows, or such a row; the others say why it is withheld."""
 
 
 @compiled
-def correct(members: Members, wanted: Bool, rows: Rows, sides: Sides, rules: Rules) -> tuple[int, Int8, bool]:
-    """Decide which members of one neighbourhood are published now: the answer, and the side of each.
+def correct_piece(
+    members: Members, in_class: Bool, rows: Rows, tally: SplitTally, rules: Rules
+) -> tuple[int, Int8, bool]:
+    """Decide which members of an atom a class publishes: the outcome, and the side of each member.
 
-    `wanted` [m] says whom the class holds. The last answer is whether it would be the same for any other class.
+    `in_class` [m] says which members the class holds. The last answer is whether any other class would get the same.
 
-    Ensures: with FINE, both sides satisfy the principle in every column, or nobody stays; so with HELD, where members
-    who are asked for had to stay for that. The tallies are zero again.
+    Paper: [BPG] variants (prose).
+
+    Ensures: with ACCEPTED and HELD_BACK, both sides satisfy the principle in every column, or no one remains. With
+    HELD_BACK, selected members had to remain for that. The tally is zero again.
     """
-    least, whole = wanted, False
+    first, for_all_classes = in_class, False
     if rules.reserve > rules.k and rules.variant != NODIRTY:
-        least, whole = _least(members, wanted, rows, rules)
-    side = np.where(least, PUBLISHED, STAYS).astype(np.int8)
-    tally(sides, side, members, rows)
-    answer = FINE
-    if not parted(sides, members.past.shape[1], rules):
-        answer = UNCORRECTED if rules.variant == NODIRTY else _corrected(side, members, wanted, rows, sides, rules)
-    clear(sides, members.past.shape[1])
-    return answer, side, whole
+        first, for_all_classes = _first_piece(members, in_class, rows, rules)
+    side = np.where(first, PUBLISHED, REMAINING).astype(np.int8)
+    count_members(tally, side, members, rows)
+    outcome = ACCEPTED
+    if not may_split(tally, members.past.shape[1], rules):
+        outcome = NOT_CORRECTED if rules.variant == NODIRTY else _correct(side, members, in_class, rows, tally, rules)
+    reset(tally, members.past.shape[1])
+    return outcome, side, for_all_classes
 
 
 @compiled
-def _least(members: Members, wanted: Bool, rows: Rows, rules: Rules) -> tuple[Bool, bool]:
-    """The least that may be published: whom the class holds, or everybody asked for if they are too few to part."""
-    selected, count = np.zeros(len(wanted), dtype=np.bool_), 0
+def _first_piece(members: Members, in_class: Bool, rows: Rows, rules: Rules) -> tuple[Bool, bool]:
+    """The piece to start from: the members in the class, or all selected members if they are too few to separate."""
+    selected, count = np.zeros(len(in_class), dtype=np.bool_), 0
     for i, row in enumerate(members.row):
-        selected[i] = row != NOWHERE and rows.rank[row] == 0
+        selected[i] = row != NO_ROW and rows.rank[row] == SELECTED
         count += selected[i]
-    whole = count < 2 * rules.reserve
-    return (selected if whole else wanted), whole
+    together = count < 2 * rules.reserve
+    return (selected if together else in_class), together
 
 
 @compiled
-def _corrected(side: Int8, members: Members, wanted: Bool, rows: Rows, sides: Sides, rules: Rules) -> int:
-    """Extend the piece; where that fails or adds too many who are not asked for, publish without them."""
-    others = np.flatnonzero(~wanted & (members.row != NOWHERE))
-    near = others[nearest(rows, members.row[others], members.row[wanted])]
-    extended = _extended(near, side, members, rows, sides, rules)
-    if extended and clean(sides, rules):
-        return FINE
-    failure = DIRTY if extended else FROZEN
-    selected = near[rows.rank[members.row[near]] == 0]
-    for i in near:
-        target = PUBLISHED if rows.rank[members.row[i]] == 0 else STAYS
+def _correct(side: Int8, members: Members, in_class: Bool, rows: Rows, tally: SplitTally, rules: Rules) -> int:
+    """Extend the piece; where that fails or makes it too dirty, publish selected members only and hold some back."""
+    others = np.flatnonzero(~in_class & (members.row != NO_ROW))
+    others = others[extension_order(rows, members.row[others], members.row[in_class])]
+    extended = _extend(others, side, members, rows, tally, rules)
+    if extended and clean_enough(tally, rules):
+        return ACCEPTED
+    failure = TOO_DIRTY if extended else FROZEN
+    selected = others[rows.rank[members.row[others]] == SELECTED]
+    for i in others:
+        target = PUBLISHED if rows.rank[members.row[i]] == SELECTED else REMAINING
         if side[i] != target:
-            move(sides, side, members, i, rows)
-    if not holds(sides, PUBLISHED, members.past.shape[1], rules):
-        return failure if extended else FEW_LEFT
-    back = np.concatenate((selected[::-1], np.flatnonzero(wanted)[::-1]))
-    return HELD if _held_back(back, side, members, rows, sides, rules) else failure
+            move_member(tally, side, members, int(i), rows)
+    if not satisfies(tally, PUBLISHED, members.past.shape[1], rules):
+        return failure if extended else TOO_FEW_LEFT
+    candidates = np.concatenate((selected[::-1], np.flatnonzero(in_class)[::-1]))
+    return HELD_BACK if _hold_back(candidates, side, members, rows, tally, rules) else failure
 
 
 @compiled
-def _extended(near: Int64, side: Int8, members: Members, rows: Rows, sides: Sides, rules: Rules) -> bool:
-    """Add members from outside of the piece until the sides may be told apart, or (union) all at once."""
-    for at, i in enumerate(near):
-        if side[i] == STAYS:
-            move(sides, side, members, i, rows)
-        last = at == len(near) - 1
-        if (rules.variant != UNION or last) and parted(sides, members.past.shape[1], rules):
+def _extend(others: Int64, side: Int8, members: Members, rows: Rows, tally: SplitTally, rules: Rules) -> bool:
+    """Add members from outside of the class until the sides may be separated, or (union) all at once."""
+    for at, i in enumerate(others):
+        if side[i] == REMAINING:
+            move_member(tally, side, members, i, rows)
+        last = at == len(others) - 1
+        if (rules.variant != UNION or last) and may_split(tally, members.past.shape[1], rules):
             return True
     return False
 
 
 @compiled
-def _held_back(back: Int64, side: Int8, members: Members, rows: Rows, sides: Sides, rules: Rules) -> bool:
-    """Everybody who is asked for is on the published side: keep as few back as hide those who stay.
+def _hold_back(candidates: Int64, side: Int8, members: Members, rows: Rows, tally: SplitTally, rules: Rules) -> bool:
+    """Hold back as few selected members as hide the remaining ones; all selected members are published before.
 
-    Departure D5. First those who bring a value that is missing among those who stay, then anybody.
+    Departure D5. First come members who add a value that the remaining ones lack, then any others.
     """
     columns = members.past.shape[1]
-    for anybody in (False, True):
-        for i in back:
-            if sides.size[STAYS] == 0 or holds(sides, STAYS, columns, rules):
+    for anyone in (False, True):
+        for i in candidates:
+            if tally.size[REMAINING] == 0 or satisfies(tally, REMAINING, columns, rules):
                 return True
-            wanted = (anybody and sides.size[STAYS] < rules.k) or helps(sides, members, i, rules.ell)
-            if side[i] == PUBLISHED and wanted:
-                move(sides, side, members, i, rows)
-                if not holds(sides, PUBLISHED, columns, rules):
-                    move(sides, side, members, i, rows)
-    return holds(sides, STAYS, columns, rules)
+            useful = (anyone and tally.size[REMAINING] < rules.k) or adds_value(tally, members, i, rules.ell)
+            if side[i] == PUBLISHED and useful:
+                move_member(tally, side, members, i, rows)
+                if not satisfies(tally, PUBLISHED, columns, rules):
+                    move_member(tally, side, members, i, rows)
+    return satisfies(tally, REMAINING, columns, rules)

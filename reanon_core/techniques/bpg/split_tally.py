@@ -1,16 +1,18 @@
-"""A neighbourhood divided in two, what is published and what stays, and the principle on both sides."""
+"""An atom split in two, what is published and what remains, and the principle on both sides."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.model.arrays import Int8, Int32, Int64
+from reanon_core.model.arrays import MISSING, Int8, Int32, Int64
 
-PUBLISHED, STAYS = 0, 1
+PUBLISHED, REMAINING = 0, 1
 """The two sides. The published side has one column more: the values of this release."""
-NOWHERE = -1
+NO_ROW = -1
 """The row of a member who has none in this release."""
+SELECTED, IN_TABLE, NOT_IN_TABLE = 0, 1, 2
+"""The ranks of rows, in the order in which they extend a piece."""
 
 
 class Rules(NamedTuple):
@@ -19,7 +21,7 @@ class Rules(NamedTuple):
     k: int
     ell: int
     reserve: int
-    """How many people both parts keep where people who are asked for could be published together."""
+    """How many people both sides keep where selected people could be published together."""
     variant: int
     reject: int
     max_dirty: float
@@ -28,35 +30,35 @@ class Rules(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The rows that may be published: the table, and whom a pool adds to it."""
+    """The rows that may be published: the table, and the rows that the pool adds to it."""
 
-    class_of: Int32  # [n] NOWHERE if not asked for
+    class_of: Int32  # [n] negative if a row has no class
     sensitive: Int32  # [n]
     qi: Int32  # [d, n]
     scale: Int64  # [d]
-    rank: Int8  # [n] 0 asked for, 1 in the table, 2 not in the table
+    rank: Int8  # [n] SELECTED, IN_TABLE or NOT_IN_TABLE
 
 
 class Members(NamedTuple):
-    """The members of one neighbourhood who are left in it."""
+    """The members of one atom that no piece of this release has published yet."""
 
-    row: Int32  # [m] the row of each, or NOWHERE
+    row: Int32  # [m] the row of each, or NO_ROW
     past: Int32  # [m, columns] what was published of each
 
 
-class Sides(NamedTuple):
-    """The tallies of both sides; zero between two neighbourhoods."""
+class SplitTally(NamedTuple):
+    """The counts of both sides; zero between two atoms."""
 
     counts: Int32  # [2, columns + 1, values]
     distinct: Int64  # [2, columns + 1]
     size: Int64  # [2]
-    selected: Int64  # [2] how many of them are asked for
+    selected: Int64  # [2] how many of them are selected
 
 
 @compiled
-def empty_sides(columns: int, values: int) -> Sides:
-    """Room for so many past columns and one more."""
-    return Sides(
+def empty_tally(columns: int, values: int) -> SplitTally:
+    """Space for this many past columns and one more."""
+    return SplitTally(
         np.zeros((2, columns + 1, max(1, values)), dtype=np.int32),
         np.zeros((2, columns + 1), dtype=np.int64),
         np.zeros(2, dtype=np.int64),
@@ -65,146 +67,134 @@ def empty_sides(columns: int, values: int) -> Sides:
 
 
 @compiled
-def holds(sides: Sides, side: int, columns: int, rules: Rules) -> bool:
-    """Whether one side has k people and ell values in every published column; the published side in this one too.
+def satisfies(tally: SplitTally, side: int, columns: int, rules: Rules) -> bool:
+    """Whether one side has k people, and ell values in every column that was published of it.
 
-    Paper: [BPG] Definition 3: the principle is monotonous, so it need not be tested on unions.
+    The published side also needs ell values in this release. Unions need no test, because the principle is monotonous.
     """
-    if sides.size[side] < rules.k:
+    if tally.size[side] < rules.k:
         return False
     for column in range(columns + 1 if side == PUBLISHED else columns):
-        if sides.distinct[side, column] < rules.ell:
+        if tally.distinct[side, column] < rules.ell:
             return False
     return True
 
 
 @compiled
-def parted(sides: Sides, columns: int, rules: Rules) -> bool:
-    """Whether the two sides may be told apart."""
-    if not holds(sides, PUBLISHED, columns, rules):
+def may_split(tally: SplitTally, columns: int, rules: Rules) -> bool:
+    """Whether a release may separate the two sides."""
+    if not satisfies(tally, PUBLISHED, columns, rules):
         return False
-    if sides.size[STAYS] > 0 and not holds(sides, STAYS, columns, rules):
+    if tally.size[REMAINING] > 0 and not satisfies(tally, REMAINING, columns, rules):
         return False
-    # With a reserve, people who could be published together part only if both parts can lose members later.
-    left = sides.selected[STAYS]
-    return bool(rules.reserve <= rules.k or left == 0 or min(left, sides.size[PUBLISHED]) >= rules.reserve)
+    # With a reserve, people who could be published together are separated only if both sides can lose members later.
+    left = tally.selected[REMAINING]
+    return bool(rules.reserve <= rules.k or left == 0 or min(left, tally.size[PUBLISHED]) >= rules.reserve)
 
 
 @compiled
-def clean(sides: Sides, rules: Rules) -> bool:
-    """Whether few enough of those who are published are not asked for."""
-    dirty = sides.size[PUBLISHED] - sides.selected[PUBLISHED]
-    return bool(dirty <= rules.max_dirty * sides.size[PUBLISHED])
+def clean_enough(tally: SplitTally, rules: Rules) -> bool:
+    """Whether the share of published people who are not selected is at most max_dirty."""
+    dirty = tally.size[PUBLISHED] - tally.selected[PUBLISHED]
+    return bool(dirty <= rules.max_dirty * tally.size[PUBLISHED])
 
 
 @compiled
-def clear(sides: Sides, columns: int) -> None:
-    """Zero again."""
-    sides.counts[:, : columns + 1] = 0
-    sides.distinct[:, : columns + 1] = 0
-    sides.size[:] = 0
-    sides.selected[:] = 0
+def reset(tally: SplitTally, columns: int) -> None:
+    """Set all counts to zero."""
+    tally.counts[:, : columns + 1] = 0
+    tally.distinct[:, : columns + 1] = 0
+    tally.size[:] = 0
+    tally.selected[:] = 0
 
 
 @compiled
-def tally(sides: Sides, side: Int8, members: Members, rows: Rows) -> None:
-    """Add every member to their side. The tallies are zero before."""
+def count_members(tally: SplitTally, side: Int8, members: Members, rows: Rows) -> None:
+    """Count every member on their side [m].
+
+    Requires: all counts are zero.
+    """
     # Tuples of arrays are costly to hand on, and sums in memory to add to: the loop has its own.
-    counts, place, past, sensitive, rank = sides.counts, members.row, members.past, rows.sensitive, rows.rank
-    columns, stay, selected, selected_stay = past.shape[1], 0, 0, 0
+    counts, row_of, past, sensitive, rank = tally.counts, members.row, members.past, rows.sensitive, rows.rank
+    columns, remaining, selected, selected_remaining = past.shape[1], 0, 0, 0
     for i in range(len(side)):
         own = side[i]
-        stay += own
+        remaining += own
         for column in range(columns):
             counts[own, column, past[i, column]] += 1
-        row = place[i]
-        if row != NOWHERE:
+        row = row_of[i]
+        if row != NO_ROW:
             counts[own, columns, sensitive[row]] += 1
-            if rank[row] == 0:
+            if rank[row] == SELECTED:
                 selected += 1
-                selected_stay += own
-    sides.size[PUBLISHED], sides.size[STAYS] = len(side) - stay, stay
-    sides.selected[PUBLISHED], sides.selected[STAYS] = selected - selected_stay, selected_stay
-    for own in (PUBLISHED, STAYS):
+                selected_remaining += own
+    tally.size[PUBLISHED], tally.size[REMAINING] = len(side) - remaining, remaining
+    tally.selected[PUBLISHED], tally.selected[REMAINING] = selected - selected_remaining, selected_remaining
+    for own in (PUBLISHED, REMAINING):
         for column in range(columns + 1):
             distinct = 0
             for value in range(counts.shape[2]):
                 distinct += counts[own, column, value] > 0
-            sides.distinct[own, column] = distinct
+            tally.distinct[own, column] = distinct
 
 
 @compiled
-def move(sides: Sides, side: Int8, members: Members, i: int, rows: Rows) -> None:
-    """Take a member to the other side."""
-    counts, distinct, size, selected = sides.counts, sides.distinct, sides.size, sides.selected
-    place, past, sensitive, rank = members.row[i], members.past, rows.sensitive, rows.rank
-    _add(counts, distinct, size, selected, side[i], -1, place, past, i, sensitive, rank)
-    side[i] = STAYS if side[i] == PUBLISHED else PUBLISHED
-    _add(counts, distinct, size, selected, side[i], 1, place, past, i, sensitive, rank)
+def move_member(tally: SplitTally, side: Int8, members: Members, i: int, rows: Rows) -> None:
+    """Move a member to the other side."""
+    counts, distinct, past, row = tally.counts, tally.distinct, members.past, members.row[i]
+    source = side[i]
+    target = REMAINING if source == PUBLISHED else PUBLISHED
+    side[i] = target
+    tally.size[source] -= 1
+    tally.size[target] += 1
+    columns = past.shape[1]
+    for column in range(columns):
+        _move_value(counts[:, column], distinct[:, column], past[i, column], source, target)
+    if row != NO_ROW:
+        _move_value(counts[:, columns], distinct[:, columns], rows.sensitive[row], source, target)
+        if rows.rank[row] == SELECTED:
+            tally.selected[source] -= 1
+            tally.selected[target] += 1
 
 
 @compiled
-def helps(sides: Sides, members: Members, i: int, ell: int) -> bool:
-    """Whether a member would bring a value to what stays in a column that has too few."""
+def _move_value(counts: Int32, distinct: Int64, value: int, source: int, target: int) -> None:
+    """Move one value of a column, counts [2, values] and distinct [2], to the other side."""
+    counts[source, value] -= 1
+    distinct[source] -= counts[source, value] == 0
+    distinct[target] += counts[target, value] == 0
+    counts[target, value] += 1
+
+
+@compiled
+def adds_value(tally: SplitTally, members: Members, i: int, ell: int) -> bool:
+    """Whether a member would add a value to the remaining side in a column that has fewer than ell there."""
     for column in range(members.past.shape[1]):
-        if sides.distinct[STAYS, column] < ell and sides.counts[STAYS, column, members.past[i, column]] == 0:
+        if tally.distinct[REMAINING, column] < ell and tally.counts[REMAINING, column, members.past[i, column]] == 0:
             return True
     return False
 
 
 @compiled
-def nearest(rows: Rows, others: Int32, inside: Int32) -> Int64:
-    """The order in which others join the rows `inside`: asked for first, not in the table last; nearest first."""
-    far = np.zeros(len(others), dtype=np.int64)
-    missing = np.iinfo(np.int32).min
+def extension_order(rows: Rows, others: Int32, inside: Int32) -> Int64:
+    """The order in which other rows extend the rows `inside`: by rank, and nearest first within each rank."""
+    distance = np.zeros(len(others), dtype=np.int64)
     for attribute in range(rows.qi.shape[0]):
         low, high = np.int64(2**31), np.int64(-(2**31))
         for row in inside:
             code = rows.qi[attribute, row]
-            if code != missing:
+            if code != MISSING:
                 low, high = min(low, np.int64(code)), max(high, np.int64(code))
         if low > high:
             continue
         for i, row in enumerate(others):
             code = np.int64(rows.qi[attribute, row])
-            if code != missing:
-                far[i] += max(low - code, code - high, np.int64(0)) * rows.scale[attribute]
-    order, found, at = np.argsort(far, kind="mergesort"), np.empty(len(others), dtype=np.int64), 0
-    for rank in range(3):
-        for i in order:
+            if code != MISSING:
+                distance[i] += max(low - code, code - high, np.int64(0)) * rows.scale[attribute]
+    nearest, order, at = np.argsort(distance, kind="mergesort"), np.empty(len(others), dtype=np.int64), 0
+    for rank in (SELECTED, IN_TABLE, NOT_IN_TABLE):
+        for i in nearest:
             if rows.rank[others[i]] == rank:
-                found[at] = i
+                order[at] = i
                 at += 1
-    return found
-
-
-@compiled
-def _add(
-    counts: Int32,
-    distinct: Int64,
-    size: Int64,
-    selected: Int64,
-    side: int,
-    step: int,
-    place: int,
-    past: Int32,
-    i: int,
-    sensitive: Int32,
-    rank: Int8,
-) -> None:
-    size[side] += step
-    columns = past.shape[1]
-    for column in range(columns):
-        _count(counts, distinct, side, step, column, past[i, column])
-    if place != NOWHERE:
-        _count(counts, distinct, side, step, columns, sensitive[place])
-        if rank[place] == 0:
-            selected[side] += step
-
-
-@compiled
-def _count(counts: Int32, distinct: Int64, side: int, step: int, column: int, value: int) -> None:
-    before = counts[side, column, value]
-    after = before + step
-    counts[side, column, value] = after
-    distinct[side, column] += (after > 0) - (before > 0)  # without a branch, which would be a guess every time
+    return order

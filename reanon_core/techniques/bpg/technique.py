@@ -1,4 +1,4 @@
-"""The BPG technique: any release of Mondrian, corrected so that it is safe together with all before it."""
+"""The BPG technique: a release of any partitioner, corrected so that it is safe together with all before it."""
 
 import math
 from collections.abc import Mapping
@@ -12,20 +12,27 @@ from reanon_core.kernels.uniform_order import uniform_order
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, Unpublishable, require
 from reanon_core.model.packing import Packable
-from reanon_core.model.plan import Counterfeits, Plan
+from reanon_core.model.plan import WITHHELD, Counterfeits, Plan
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import TABLE, Snapshot
 from reanon_core.protocols import Declaration, Promise
 from reanon_core.recoding.lengths import grown_extent, length_scales
 from reanon_core.recoding.mondrian import Diversity, Heuristic, Principle
 from reanon_core.techniques.bpg import piece_correction
-from reanon_core.techniques.bpg.atom_update import remembered
-from reanon_core.techniques.bpg.initial_classes import LEFT_OUT, Partitioner, classes_of, partitioned
-from reanon_core.techniques.bpg.listing_1 import BY_ATOM, BY_CLASS, settle
-from reanon_core.techniques.bpg.record_pool import Drawn, published_only, table_alone, with_those_who_left
-from reanon_core.techniques.bpg.split_tally import Rows, Rules
+from reanon_core.techniques.bpg.atom_update import update_atoms
+from reanon_core.techniques.bpg.initial_classes import (
+    NO_CLASS,
+    MondrianOptions,
+    Partitioner,
+    classes_by_function,
+    mondrian_by_signature,
+)
+from reanon_core.techniques.bpg.listing_1 import NO_PIECE, REJECT_ATOM, REJECT_CLASS, correct_classes
+from reanon_core.techniques.bpg.monotonicity import not_monotonous
+from reanon_core.techniques.bpg.record_pool import RecordPool, pool_with_departed, published_records, table_pool
+from reanon_core.techniques.bpg.split_tally import IN_TABLE, NOT_IN_TABLE, SELECTED, Rows, Rules
 from reanon_core.techniques.bpg.state import BpgState
-from reanon_core.techniques.bpg.withheld_reasons import about_ghosts, attention, refusal, withheld_by_reason
+from reanon_core.techniques.bpg.withheld_reasons import note_on_ghosts, notes_on_withheld, refusal, withheld_by_reason
 
 Over = Literal["mondrian"]
 Cuts = Literal["strict", "relaxed"]
@@ -35,7 +42,7 @@ Reject = Literal["atom", "class"]
 Groups = Literal["atoms", "classes"]
 Auto = Literal["auto"]
 MOST_RESERVE = 20
-"""The greatest reserve that is chosen by itself; docs/techniques/bpg.md has the curves."""
+"""The greatest reserve that `auto` chooses; docs/techniques/bpg.md has the curves."""
 VARIANTS = {
     "union": piece_correction.UNION,
     "middle": piece_correction.MIDDLE,
@@ -47,30 +54,30 @@ OPTIONS = {"heuristic": Heuristic, "cuts": Cuts, "variant": Variant, "pool": Poo
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BpgPlan(Plan):
-    """A plan that also knows each row's piece and place in the state, for the state that follows."""
+    """A plan that also has each row's piece and place in the state, for the state that follows."""
 
     piece: Int32  # [n] -1 for withheld rows
-    entry: Int32  # [n] -1 for whoever was never published
+    state_row: Int32  # [n] -1 for a person who was never published
     extent: Int64  # [2, d]
-    met: int
-    """Which walls the series has met, with this release."""
+    explained: int
+    """The causes of withholding that have been explained, with this release."""
     reserve: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bpg:
-    """Whoever compares any releases finds nobody among fewer than k people or ell values.
+    """No comparison of releases leaves an adversary with fewer than k people or ell values for a person.
 
-    Paper: [BPG] Definition 3; the post-processing algorithm, Listing 1, reconstructed.
+    Paper: [BPG] Listing 1, reconstructed: the post-processing algorithm.
     """
 
     name: ClassVar[str] = "bpg"
     changeable: ClassVar[frozenset[str]] = frozenset(
         {"over", "heuristic", "cuts", "variant", "pool", "reject", "max_dirty", "reserve", "groups"}
     )
-    """The parameters that may change between releases: the paper asks only that the principle stays."""
+    """The parameters that may change between releases: the paper only requires the same principle."""
     caution: ClassVar[str] = (
-        "bpg withholds people where neighbours left the table, more with every release that has deletions; "
+        "bpg withholds people when members of their atom leave the table, more with every release that has deletions; "
         "a larger reserve from the first release on withholds fewer"
     )
 
@@ -79,37 +86,37 @@ class Bpg:
     )
 
     k: int
-    """The least number of people whom all releases together leave alike."""
+    """The least number of people in an atom: people whom all releases together do not tell apart."""
     ell: int = 1
-    """The least number of sensitive values published of them in each release that shows them."""
+    """The least number of sensitive values of an atom in each release that publishes it."""
     diversity: Diversity = "distinct"
-    """How values are counted: distinct is the only form that stays true for every larger set."""
+    """How values are counted: only `distinct` is monotonous, so no other form is accepted."""
     t: float | None = None
-    """t-closeness: not with bpg, because it is not monotonous."""
+    """t-closeness is not accepted, because it is not monotonous."""
     over: Over | Partitioner = "mondrian"
-    """The partitioner below: mondrian, or a function of yours as module:function."""
+    """The partitioner whose classes are corrected: mondrian, or your own function as module:function."""
     heuristic: Heuristic = "width"
     """Which attribute the partitioner cuts first."""
     cuts: Cuts = "strict"
     """Whether people with the same value stay on one side of a cut (strict), or may be divided (relaxed)."""
     variant: Variant = "middle"
-    """How a piece that fails is extended from its neighbourhood: by all (union), by as few as needed (middle), not at
+    """How a piece that fails is extended by members of its atom: by all (union), by as few as needed (middle), not at
     all (nodirty), or by as few as needed with invented rows for people who left (ghost)."""
     pool: Pool = "alive"
-    """Whom a piece may be extended by: people in the table (alive), or also those who left, as last published (stored).
-    The variant ghost invents the latter instead."""
+    """Who may extend a piece: people in the table (alive), or also people who left, as last published (stored). The
+    variant ghost invents rows for the latter instead."""
     reject: Reject = "atom"
-    """What a piece that cannot be corrected takes with it: its own people only (atom), or its whole class."""
+    """What is withheld with a piece that cannot be corrected: its own people only (atom), or its whole class."""
     max_dirty: float = 0.5
-    """The greatest share of a published piece that nobody asked for: dirty records and ghosts."""
+    """The greatest share of a published piece that is not selected: dirty records and ghosts."""
     reserve: int | Auto = "auto"
-    """How many times k people a group begins with, and keeps when it is divided, so that some may leave later. By
-    default the cube root of people / k, at most 20: 3 for 400 people and k = 10, 20 from 80,000 on."""
+    """How many times k people a group starts with, and keeps when it is divided, so that some may leave later. The
+    default is the cube root of people / k, at most 20: 3 for 400 people and k = 10, 20 from 80,000 people on."""
     groups: Groups = "atoms"
-    """What a published group is: one piece, or all pieces of a class under one wider box."""
+    """What a published group is: one piece (atoms), or all pieces of a class under one wider box (classes)."""
 
     def __post_init__(self) -> None:
-        """Hold the ranges of the parameters."""
+        """Check the ranges of the parameters."""
         problems = [
             Problem(name, f"be a whole number of at least {least}", str(value))
             for name, value, least in (("k", self.k, 2), ("ell", self.ell, 1))
@@ -133,19 +140,14 @@ class Bpg:
         require([*problems, *self._not_monotonous()], InvalidParameter)
 
     def _not_monotonous(self) -> list[Problem]:
-        """Principles that can hold for some people and fail for more: to add people to a piece need not help it.
-
-        Paper: [BPG] Definition 3.
-        """
-        instead = "technique mondrian has it, and `checks:` can ask for it release by release"
-        problems = []
-        if self.diversity != "distinct":
-            rule = "be distinct with bpg: who is added to a piece can make a value too frequent (it is not monotonous)"
-            problems.append(Problem("diversity", rule, str(self.diversity), instead))
-        if self.t is not None:
-            rule = "be left out with bpg: who is added to a piece can make it less close (it is not monotonous)"
-            problems.append(Problem("t", rule, str(self.t), instead))
-        return problems
+        """One problem for each parameter that makes the principle not monotonous."""
+        why = {
+            "diversity": "be distinct with bpg: adding people can make a value too frequent (it is not monotonous)",
+            "t": "be left out with bpg: adding people can increase the distance (it is not monotonous)",
+        }
+        instead = "use the technique mondrian, or list the check under `checks:` to judge each release by itself"
+        names = not_monotonous(diversity=self.diversity, t=self.t)
+        return [Problem(name, why[name], str(getattr(self, name)), instead) for name in names]
 
     def promises(self) -> tuple[Promise, ...]:
         """The principle for every group, and for every atom: people whom all releases together leave alike."""
@@ -157,17 +159,17 @@ class Bpg:
         )
 
     def accepts(self, schema: Schema) -> None:
-        """Refuse columns published as they are: a group's rows could be told apart by them.
+        """Reject columns that are published as they are: they would tell the rows of a group apart.
 
         Raises: InvalidSchema.
         """
         if schema.other:
             shown = ", ".join(schema.other)
-            rule = "be empty with bpg: a value published as it is tells the rows of a group apart"
+            rule = "be empty with bpg: values published as they are tell the rows of a group apart"
             raise InvalidSchema(Problem("other", rule, shown, "make it a quasi-identifier, or leave it out"))
 
     def initial_state(self) -> BpgState:
-        """Nobody was published yet."""
+        """The state before the first release."""
         return BpgState.initial()
 
     def restored(self, packed: Mapping[str, Packable]) -> BpgState:
@@ -175,111 +177,106 @@ class Bpg:
         return BpgState.restored(packed)
 
     def plan(self, snapshot: Snapshot, state: BpgState, rng: np.random.Generator) -> BpgPlan:
-        """Partition those who are asked for, then correct every piece of every class.
+        """Partition the selected people, then correct every piece of every class.
 
-        Raises: Unpublishable if nobody can be published; nothing is changed.
+        Raises: Unpublishable if no one can be published; nothing is changed.
         """
         extent, reserve = grown_extent(snapshot, state.extent), self._reserve(snapshot, state)
-        drawn = table_alone(snapshot, state)
-        class_of, classes = self._classes(drawn, state, extent, reserve, rng)
+        pool = table_pool(snapshot, state)
+        class_of, classes = self._classes(pool, state, extent, reserve, rng)
         if self.pool == "stored" or self.variant == "ghost":
-            everybody = with_those_who_left(drawn, state, self.ell, rng, invent=self.variant == "ghost")
-            class_of, drawn = _spread(class_of, drawn, everybody), everybody
+            larger = pool_with_departed(pool, state, self.ell, rng, invent=self.variant == "ghost")
+            class_of, pool = _spread(class_of, pool, larger), larger
         rules = Rules(
             k=self.k,
             ell=self.ell,
             reserve=self.k * reserve,
             variant=VARIANTS[self.variant],
-            reject=BY_CLASS if self.reject == "class" else BY_ATOM,
+            reject=REJECT_CLASS if self.reject == "class" else REJECT_ATOM,
             max_dirty=float(self.max_dirty),
             values=len(snapshot.schema.sensitive.values),
         )
-        settled = settle(_rows(drawn, class_of, extent), classes, drawn.entry, state, rules)
-        left_out = (class_of == LEFT_OUT) & (settled.piece < 0)  # a neighbour may have taken them in
-        reason = np.where(left_out, piece_correction.LEFT_OUT, settled.reason)[drawn.snapshot.selection]
-        withheld = withheld_by_reason(reason, k=self.k, ell=self.ell, max_dirty=self.max_dirty)
-        if len(reason) and not len(settled.class_of_piece):
-            raise Unpublishable(refusal(withheld, len(reason)))
-        notes, met = attention(reason, withheld, state.met, k=self.k, max_dirty=self.max_dirty)
-        drawn, piece = published_only(drawn, settled, state, rng)
-        notes += about_ghosts(int(np.count_nonzero(drawn.snapshot.invented)))
-        group, groups = _grouped(piece, settled.class_of_piece, by_class=self.groups == "classes")
+        pieces = correct_classes(_rows(pool, class_of, extent), classes, pool.state_row, state, rules)
+        left_out = (class_of == NO_CLASS) & (pieces.piece == NO_PIECE)  # a piece may have been extended by them
+        outcome = np.where(left_out, piece_correction.NO_CLASS, pieces.outcome)[pool.snapshot.selection]
+        withheld = withheld_by_reason(outcome, k=self.k, ell=self.ell, max_dirty=self.max_dirty)
+        if len(outcome) and not len(pieces.class_of_piece):
+            raise Unpublishable(refusal(withheld, len(outcome)))
+        notes, explained = notes_on_withheld(outcome, withheld, state.explained, k=self.k, max_dirty=self.max_dirty)
+        pool, piece = published_records(pool, pieces, state, rng)
+        notes += note_on_ghosts(int(np.count_nonzero(pool.snapshot.invented)))
+        group, groups = _groups(piece, pieces.class_of_piece, by_class=self.groups == "classes")
         return BpgPlan(
             group=group,
             groups=groups,
             counterfeits=Counterfeits.none(),
             withheld=withheld,
             notes=notes,
-            drawn=drawn.snapshot,
+            record_pool=pool.snapshot,
             piece=piece,
-            entry=drawn.entry,
+            state_row=pool.state_row,
             extent=extent,
-            met=met,
+            explained=explained,
             reserve=reserve,
         )
 
     def advance(self, state: BpgState, snapshot: Snapshot, plan: BpgPlan) -> BpgState:
-        """Every published piece is a neighbourhood of its own from now on."""
-        drawn = Drawn(plan.drawn or snapshot, plan.entry)
-        return remembered(state, drawn, plan.piece, extent=plan.extent, met=plan.met, reserve=plan.reserve)
+        """The state in which every published piece is an atom of its own."""
+        pool = RecordPool(plan.record_pool or snapshot, plan.state_row)
+        return update_atoms(state, pool, plan.piece, extent=plan.extent, explained=plan.explained, reserve=plan.reserve)
 
     def _reserve(self, snapshot: Snapshot, state: BpgState) -> int:
-        """The reserve of this release. The automatic one never shrinks: groups that were divided cannot be joined."""
+        """The reserve of this release. `auto` never lowers it, because atoms can be divided but never joined."""
         if self.reserve != "auto":
             return self.reserve
         people = int(np.count_nonzero(snapshot.selection))
         return max(1, state.reserve, min(MOST_RESERVE, round(math.cbrt(people / self.k))))
 
     def _classes(
-        self, drawn: Drawn, state: BpgState, extent: Int64, reserve: int, rng: np.random.Generator
+        self, table: RecordPool, state: BpgState, extent: Int64, reserve: int, rng: np.random.Generator
     ) -> tuple[Int32, int]:
-        """The class of each row, LEFT_OUT for whoever is not asked for, and the number of classes."""
-        snapshot = drawn.snapshot
+        """The class of each row, NO_CLASS for people who are not selected, and the number of classes."""
+        snapshot = table.snapshot
         selected = np.flatnonzero(snapshot.selection)
-        answer = Drawn(snapshot.answer(), drawn.entry[selected])
+        answer = RecordPool(snapshot.answer(), table.state_row[selected])
         if callable(self.over):
-            found, classes = classes_of(self.over, _name_of(self.over), answer.snapshot, rng)
+            found, classes = classes_by_function(self.over, _name_of(self.over), answer.snapshot, rng)
         else:
-            found, classes = partitioned(
-                answer,
-                state,
-                extent,
-                # A relaxed cut divides people with the same value by their order, so the order must be a secret one.
-                uniform_order(siphash_words(answer.snapshot.persons, fresh_key(rng))),
-                Principle(k=self.k * reserve, ell=self.ell),
-                heuristic=self.heuristic,
-                strict=self.cuts == "strict",
-            )
+            # A relaxed cut divides people with the same value by their order, so the order must be a secret one.
+            order = uniform_order(siphash_words(answer.snapshot.persons, fresh_key(rng)))
+            principle = Principle(k=self.k * reserve, ell=self.ell)
+            options = MondrianOptions(extent, principle, self.heuristic, strict=self.cuts == "strict")
+            found, classes = mondrian_by_signature(answer, state, order, options)
         if len(selected) == snapshot.size:
             return found, classes
-        class_of = np.full(snapshot.size, LEFT_OUT, dtype=np.int32)
+        class_of = np.full(snapshot.size, NO_CLASS, dtype=np.int32)
         class_of[selected] = found
         return class_of, classes
 
 
-def _rows(drawn: Drawn, class_of: Int32, extent: Int64) -> Rows:
+def _rows(pool: RecordPool, class_of: Int32, extent: Int64) -> Rows:
     """The rows as the kernels take them."""
-    snapshot = drawn.snapshot
-    rank = np.where(snapshot.selection, 0, 1).astype(np.int8)
+    snapshot = pool.snapshot
+    rank = np.where(snapshot.selection, SELECTED, IN_TABLE).astype(np.int8)
     if snapshot.origin is not None:
-        rank[snapshot.origin != TABLE] = 2
+        rank[snapshot.origin != TABLE] = NOT_IN_TABLE
     scale = length_scales(extent[1] - extent[0], 1)
     return Rows(class_of, snapshot.sensitive, snapshot.qi, scale, rank)
 
 
-def _spread(class_of: Int32, table: Drawn, everybody: Drawn) -> Int32:
-    """The classes of the table's rows where there are more rows; those have no class."""
-    spread = np.full(everybody.snapshot.size, LEFT_OUT, dtype=np.int32)
-    spread[everybody.snapshot.persons.searchsorted(table.snapshot.persons)] = class_of
+def _spread(class_of: Int32, table: RecordPool, larger: RecordPool) -> Int32:
+    """The classes of the table's rows in a larger pool; the other rows have none."""
+    spread = np.full(larger.snapshot.size, NO_CLASS, dtype=np.int32)
+    spread[larger.snapshot.persons.searchsorted(table.snapshot.persons)] = class_of
     return spread
 
 
-def _grouped(piece: Int32, class_of_piece: Int32, *, by_class: bool) -> tuple[Int32, int]:
+def _groups(piece: Int32, class_of_piece: Int32, *, by_class: bool) -> tuple[Int32, int]:
     """The group of each row: its piece, or its piece's class."""
     if not by_class:
         return piece, len(class_of_piece)
     first = np.diff(class_of_piece, prepend=-1) != 0
-    number = np.append(np.cumsum(first) - 1, -1).astype(np.int32)  # the last one is for withheld rows
+    number = np.append(np.cumsum(first) - 1, WITHHELD).astype(np.int32)  # the last one is for withheld rows
     return number[piece], int(first.sum())
 
 

@@ -198,7 +198,7 @@ class Sequential:
             withheld=withheld,
             boxes=boxes,
             witness=witness,
-            drawn=table,
+            record_pool=table,
             next_state=state,
         )
 

@@ -46,11 +46,12 @@ def require_invariants(state: BpgState, history: list[Entry], technique: Bpg) ->
     ]
     assert sorted(set().union(*shown)) == state.persons.tolist()  # I4
     starts = state.value_starts
-    for number in range(state.neighbourhoods):
-        places = np.flatnonzero(state.neighbourhood == number)
+    for number in range(state.atoms):
+        places = np.flatnonzero(state.atom == number)
         people = state.persons[places].tolist()
         assert len(people) >= technique.k  # I1
-        signature = state.releases[state.offsets[number] : state.offsets[number + 1]].tolist()
+        begin, end = state.signature_starts[number : number + 2]
+        signature = state.signature_releases[begin:end].tolist()
         columns = set()
         for release, values in enumerate(shown, start=1):
             assert all((person in values) == (release in signature) for person in people)  # I2

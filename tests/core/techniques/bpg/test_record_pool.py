@@ -103,12 +103,12 @@ def test_a_ghost_stands_in_for_somebody_who_left_and_counts_as_a_counterfeit() -
     assert entry.release.boxes.high[0].tolist() == [0]  # it has no place of its own
     assert entry.presence().persons.tolist() == [1, 2]
     assert found[1][1].notes == (
-        "1 row is invented (ghost): whoever knows who left the table may see through that (docs/guarantees.md)",
+        "1 row is invented (ghost): an adversary who knows who left can see through them (docs/guarantees.md)",
     )
     again = published(Bpg(k=2, ell=2, reserve=1, pool="stored"), [first, left, left])  # the ghost left no mark on 3
     mixed = publish(Bpg(k=2, ell=2, reserve=1, pool="stored"), left, found[1][1].state, np.random.default_rng(0))
-    assert mixed.drawn is not None
-    assert mixed.drawn.sensitive.tolist() == entries(again)[2].snapshot.sensitive.tolist() == [0, 1, 2]
+    assert mixed.record_pool is not None
+    assert mixed.record_pool.sensitive.tolist() == entries(again)[2].snapshot.sensitive.tolist() == [0, 1, 2]
 
 
 def test_too_few_newcomers_are_joined_by_invented_ones_with_other_values() -> None:
@@ -128,7 +128,7 @@ def test_an_invented_newcomer_never_comes_back_as_a_real_person() -> None:
     lonely = table([7, 8], [1, 1])
     rest = {"k": 3, "ell": 2, "reserve": 1}
     first = published(Bpg(variant="ghost", **rest), [lonely])[0][1]
-    assert (first.state.last < 0).sum() == 1
+    assert (first.state.last_value < 0).sum() == 1
     with pytest.raises(Unpublishable):
         publish(Bpg(pool="stored", **rest), lonely, first.state, np.random.default_rng(0))
     again = publish(Bpg(variant="ghost", **rest), lonely, first.state, np.random.default_rng(0))
@@ -162,14 +162,14 @@ def test_a_remembered_row_with_a_value_never_published_is_seen() -> None:
     assert verdict.violations == verdict.observed["people not in the table with a value never published of them"] == 1
 
 
-def test_a_technique_that_draws_on_another_table_is_refused() -> None:
+def test_a_technique_that_publishes_from_another_table_is_refused() -> None:
     ((snapshot, publication),) = published(Bpg(k=2, ell=2), [FOUR])
     assert publication.entry(snapshot).snapshot.size == 4
     forged = replace(snapshot, sensitive=snapshot.sensitive[::-1])
-    with pytest.raises(Refused, match="another table than its snapshot"):
-        replace(publication, drawn=forged).entry(snapshot)
-    with pytest.raises(Refused, match="another table"):
-        replace(publication, drawn=asking(snapshot, {1})).entry(snapshot)
+    with pytest.raises(Refused, match="not made from its snapshot"):
+        replace(publication, record_pool=forged).entry(snapshot)
+    with pytest.raises(Refused, match="not made from its snapshot"):
+        replace(publication, record_pool=asking(snapshot, {1})).entry(snapshot)
 
 
 @pytest.mark.parametrize("pool", ["alive", "stored"])
@@ -195,7 +195,7 @@ def test_an_odd_partitioner_is_made_safe(pool: str) -> None:
     [
         (lambda s, _: np.zeros(s.size), "float64 of shape"),
         (lambda s, _: np.zeros(s.size + 1, int), "shape (5,)"),
-        (lambda s, _: ["a"] * s.size, "must give one whole number for each of the 4 rows"),
+        (lambda s, _: ["a"] * s.size, "must return one whole number for each of the 4 rows"),
         (lambda _, __: 1 / 0, "ZeroDivisionError"),
     ],
 )

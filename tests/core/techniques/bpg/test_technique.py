@@ -31,16 +31,16 @@ def test_mondrian_alone_fails_what_bpg_keeps() -> None:
     assert not holds[-1]
 
 
-def test_a_neighbourhood_that_lost_one_member_is_frozen_below_two_k() -> None:
+def test_an_atom_of_fewer_than_2k_people_that_lost_one_member_is_frozen() -> None:
     found = published(Bpg(k=2, ell=2, reserve=1), [table([1, 2, 3], [0, 1, 2]), table([1, 2, 4, 5], [0, 1, 0, 1])])
     assert shown(found[1][1]) == [{4, 5}]
     ((reason, count),) = found[1][1].withheld.items()
     assert count == 2
-    assert "frozen: neighbours of theirs left" in reason
+    assert "frozen: members of their atom left" in reason
     assert "a larger reserve" in reason
 
 
-def test_a_neighbour_is_held_back_to_hide_somebody_who_left() -> None:
+def test_a_member_of_an_atom_is_held_back_to_hide_a_person_who_left() -> None:
     found = published(
         Bpg(k=2, ell=2, reserve=1), [table([1, 2, 3, 4, 5], [0, 1, 0, 1, 2]), table([1, 2, 3, 4], [0, 1, 0, 1])]
     )
@@ -50,7 +50,7 @@ def test_a_neighbour_is_held_back_to_hide_somebody_who_left() -> None:
 
 
 def test_nodirty_rejects_where_middle_extends() -> None:
-    """People 1 to 4 are one neighbourhood; the second table has 4 far away from the others."""
+    """People 1 to 4 are one atom; the second table has 4 far away from the others."""
     first, second = table([1, 2, 3, 4], [0, 1, 2, 3]), table([1, 2, 3, 4, 5, 6], [0, 1, 2, 3, 0, 1], [0, 0, 0, 9, 9, 9])
     rest = {"k": 2, "ell": 2, "reserve": 1}
     for variant in ("middle", "union"):
@@ -63,7 +63,7 @@ def test_people_who_were_never_published_are_a_piece_of_their_own() -> None:
     found = published(Bpg(k=2, ell=2), [table([1, 2, 3], [0, 1, 2]), table([1, 2, 3, 4], [0, 1, 2, 3])])
     assert shown(found[1][1]) == [{1, 2, 3}]
     ((reason, count),) = found[1][1].withheld.items()
-    assert (count, "new: those like them" in reason) == (1, True)
+    assert (count, "new: the new people like them" in reason) == (1, True)
 
 
 def test_a_split_is_tested_on_a_value_that_was_published_long_ago() -> None:
@@ -89,12 +89,12 @@ def test_more_than_a_fifth_withheld_says_so_in_every_release_and_little_does_not
         assert "a larger reserve" in publication.notes[0]
 
 
-def test_a_wall_is_explained_by_the_release_that_meets_it_first_and_only_there() -> None:
+def test_a_cause_of_withholding_is_explained_once_where_it_first_occurs() -> None:
     first, later = table([1, 2, 3], [0, 1, 2]), table([1, 2, 4, 5, 6], [0, 1, 0, 1, 2])
     found = published(Bpg(k=3, ell=2, reserve=1), [first, later, later])
     said = [[note for note in publication.notes if "for the first time" in note] for _, publication in found]
     assert [len(notes) for notes in said] == [0, 1, 0]
-    assert "neighbours of theirs left" in said[1][0]
+    assert "members of their atom left" in said[1][0]
     narrow = replace(table([1, 2, 3, 4, 5, 6], [0, 1, 2, 0, 1, 2]), selected=np.arange(6) != 2)
     found = published(Bpg(k=3, ell=2, reserve=1, max_dirty=0.1), [first, narrow, narrow])
     said = [[note for note in publication.notes if "for the first time" in note] for _, publication in found]
@@ -158,5 +158,5 @@ def test_all_wrong_parameters_are_named_at_once() -> None:
 
 def test_columns_published_as_they_are_do_not_go_with_bpg() -> None:
     columns = Schema(quasi_identifiers=(QuasiIdentifier(name="a"),), sensitive=Sensitive(name="s"), other=("ward",))
-    with pytest.raises(InvalidSchema, match="tells the rows of a group apart"):
+    with pytest.raises(InvalidSchema, match="tell the rows of a group apart"):
         Bpg(k=2).accepts(columns)

@@ -143,7 +143,7 @@ def test_the_series_may_declare_its_adversary(published: Path) -> None:
     assert "groups known;" in known["compromised"]["note"]
     published.write_text(told + "adversary: {compromised: 0.2, groups: boxes}\n")
     boxes = audited(published)
-    assert "as far as boxes tell" in boxes["compromised"]["note"]
+    assert "groups derived from boxes" in boxes["compromised"]["note"]
     assert boxes["compromised"]["exposed"] <= known["compromised"]["exposed"]
 
 

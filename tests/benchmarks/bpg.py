@@ -2,7 +2,7 @@
 
     python tests/benchmarks/bpg.py
 
-The *step* is what BPG does beside its partitioner: settling the pieces, drawing rows, remembering the neighbourhoods.
+The *step* is what BPG does besides partitioning: correcting the pieces, drawing rows, updating the atoms.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""`make bench`: ratios inside one run, never an absolute time; the results go to build/bench.json.
+"""`make bench`: ratios inside one run; the results go to build/bench.json.
 
-Where the plain C++ programs of ../shared/anchors are present they are compiled and measured beside us; where they are
-not, their lines are left out and that is said.
+Where the plain C++ programs of ../shared/anchors are present they are compiled and measured too; otherwise their lines
+are left out, with a message.
 """
 
 import json
@@ -39,7 +39,7 @@ class Line:
 
 
 def lines(folder: Path) -> Iterator[Line]:
-    """Every benchmark, as it is done."""
+    """Every benchmark, as soon as it is measured."""
     data = benchmarks.prepare(folder, ANCHORS if ANCHORS.is_dir() else None)
     for update in (5_000, 20_000, 40_000):
         ratio = benchmarks.against_anchor(data, update)
@@ -70,7 +70,7 @@ def lines(folder: Path) -> Iterator[Line]:
 
 def sequential_lines() -> Iterator[Line]:
     """Sequential releases: the ten releases of the paper on 100,000 synthetic people, ell = 5."""
-    sequential.warmed()
+    sequential.warm()
     seconds, losses = sequential.ten_releases()
     _, plain = sequential.ten_releases(approach="non-sequential")
     yield Line("sequential: worlds and ten releases, 100k people, ell=5, seconds of CPU", seconds, 15)
@@ -85,7 +85,7 @@ def main() -> int:
     results = []
     try:
         if not ANCHORS.is_dir():
-            print("../shared/anchors is not here: the ratios to C++ are left out")
+            print("../shared/anchors is missing: the ratios to C++ are left out")
         for line in lines(folder):
             results.append({**asdict(line), "holds": line.holds})
             print(

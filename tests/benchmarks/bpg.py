@@ -2,8 +2,7 @@
 
     python tests/benchmarks/bpg.py
 
-The *step* is what BPG does beside its partitioner: correcting the classes, collecting the published records,
-updating the atoms.
+The *step* is what BPG does besides partitioning: correcting the pieces, drawing rows, updating the atoms.
 """
 
 import json

@@ -27,7 +27,7 @@ def one_step() -> Background:
 
 
 def seconds_a_view(background: Background, snapshots: list[Snapshot], *, warm_up: bool = True) -> list[float]:
-    """The CPU of planning, emitting and advancing each view, after a run that warms everything."""
+    """The CPU of planning, emitting and advancing each view, after a run that loads the kernels."""
     technique = JsReduce(k=10, t=0.4, j=0.5).informed(background)
     seconds: list[float] = []
     for _ in range(2 if warm_up else 1):

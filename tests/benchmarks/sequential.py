@@ -16,8 +16,8 @@ from reanon_core.techniques.sequential.technique import Sequential
 PEOPLE = 100_000
 
 
-def warmed() -> None:
-    """Compile and load everything once."""
+def warm() -> None:
+    """Compile and load the kernels."""
     snapshot = panel.snapshot(2000, panel.columns_of((1, 2)), seed=3)
     publish(Sequential(ell=5), snapshot, Sequential(ell=5).initial_state(), np.random.default_rng(0))
 

@@ -4,8 +4,8 @@
     python tests/experiments/bpg.py --rows 20000 --part reserve --out build/figures
 
 Replays T-series of the synthetic census (data/census/SOURCE.md): at each release r of the rows leave, and as many
-newcomers come. Every history is judged by the check `atoms` as it grows, and its verdicts are written beside the
-numbers. docs/techniques/bpg.md tells what came out.
+newcomers arrive. The check `atoms` judges every history as it grows, and its verdicts are stored with the numbers.
+docs/techniques/bpg.md discusses the results.
 """
 
 import argparse

@@ -1,10 +1,10 @@
-"""(B,t)-privacy on Mondrian, the third baseline of [RPB12]: nobody's beliefs move by more than t.
+"""(B,t)-privacy on Mondrian, the third baseline of [RPB12]: the adversary's beliefs about a person move by at most t.
 
 After T. Li, N. Li and J. Zhang, "Modeling and integrating background knowledge in data anonymization" (ICDE 2009),
 [LLZ09], as we understand it without its text at hand: the prior of a row is a kernel estimate (Epanechnikov, bandwidth
 B on every attribute scaled to 1), the posterior the Omega-estimate, and their Jensen-Shannon divergence in bits is at
 most t. The paper smooths distributions over similar values first; here all values are equally far from each other. It
-is a baseline for experiments and no technique of a series.
+is a baseline for experiments, not a technique for a series.
 """
 
 from dataclasses import dataclass

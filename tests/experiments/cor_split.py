@@ -4,8 +4,8 @@
     python tests/experiments/cor_split.py --only cascade --out build/figures
 
 Figure 7: groups of m-invariance that are hc-unsafe. Figure 8: counterfeits of Cor-Split. Figure 9: query error of both.
-Ours: how many people a few compromised ones expose in the end (the cascade), and how the adversaries compare with exact
-search on small random histories. docs/techniques/cor-split.md tells what came out.
+Ours: how many people a few compromised people expose in the end (the cascade), and how the adversaries compare with
+exact search on small random histories. docs/techniques/cor-split.md discusses the results.
 """
 
 import argparse

@@ -1,9 +1,10 @@
 """The experiments behind docs/techniques/js-reduce.md: Figures 3 to 8 of [RPB12] with controls, and the frontier.
 
-    python tests/experiments/js_reduce.py [--only fig3,frontier] [--seeds 101,102,103] [--plot]
+    python tests/experiments/js_reduce.py [--only fig3,frontier] [--seeds 101,102,103] [--out build/figures]
+    python tests/experiments/js_reduce.py --plot            # draws what has been computed
 
-Every scenario is a replay of the synthetic exams (data/exams/SOURCE.md) for several seeds. Numbers go to
-docs/figures/js-reduce-<name>.json; `--plot` draws them. Settings were chosen on seeds 1 to 3 and are shown on others.
+Every scenario is a replay of the synthetic exams (data/exams/SOURCE.md) for several seeds; a seed whose numbers are in
+js-reduce-<name>.json already is skipped. Settings were chosen on seeds 1 to 3 and are reported on others.
 """
 
 import argparse
@@ -36,11 +37,10 @@ from reanon_core.replay import publications  # noqa: E402
 from reanon_core.techniques.js_reduce.technique import JsReduce  # noqa: E402
 from reanon_core.techniques.mondrian.technique import Mondrian  # noqa: E402
 
-FIGURES = ROOT / "docs" / "figures"
 CORPUS_SEED = 900
 POOL = 7500
 NO_J = 64.0
-"""A divergence that no group can have: the control without the JS test."""
+"""A divergence that no group can reach: the control without the JS test."""
 OURS = {"k": 10, "t": 0.4, "j": 0.5}
 """Chosen on seeds 1 to 3 with a pool of 7,500."""
 SELECTIVITIES = (0.005, 0.01, 0.02, 0.05, 0.1)
@@ -64,12 +64,12 @@ def steps(memory: int, pool: int = POOL) -> Background:
 
 
 def snapshot_only(pool: int = POOL) -> Background:
-    """BKsv alone: the past teaches nothing."""
+    """BKsv alone, without sequential knowledge."""
     full = domain(pool)
     return replace(full, emission=np.zeros_like(full.emission))
 
 
-def counted(snapshots: list[Snapshot], memory: int = 2) -> Background:
+def mine_transitions(snapshots: list[Snapshot], memory: int = 2) -> Background:
     """Algorithm 5 on these tables, with the exact prior of the classes."""
     counts = TransitionCounts.empty(exams.CLASSES.count, memory).with_values(len(exams.exams.VALUES))
     for one in snapshots:
@@ -80,9 +80,9 @@ def counted(snapshots: list[Snapshot], memory: int = 2) -> Background:
 
 
 @lru_cache(maxsize=4)
-def mined(rows: int = 5000, pool: int = POOL) -> Background:
-    """Algorithm 5 on an outside corpus from the same model, of so many rows a view."""
-    return counted(list(exams.snapshots(CORPUS_SEED, rows=rows, pool=rows * pool // 5000)))
+def mined_corpus(rows: int = 5000, pool: int = POOL) -> Background:
+    """Algorithm 5 on an outside corpus from the same model, with this many rows a view."""
+    return mine_transitions(list(exams.snapshots(CORPUS_SEED, rows=rows, pool=rows * pool // 5000)))
 
 
 def js(background: Background | None, **parameters: object) -> JsReduce:
@@ -94,7 +94,7 @@ def incremental(memory: int = 2) -> Background:
 
 
 def published(technique: object, seed: int, pool: int = POOL) -> Ledger:
-    """The releases, up to the view that cannot be published at all."""
+    """The releases up to the first view that cannot be published."""
     entries = []
     with suppress(Unpublishable):
         for view, made in publications(technique, views(seed, pool), np.random.default_rng(seed)):
@@ -102,7 +102,7 @@ def published(technique: object, seed: int, pool: int = POOL) -> Ledger:
     return Ledger(tuple(entries))
 
 
-def attacked(
+def attack_views(
     ledger: Ledger, known: Background, mode: str = "product", posterior: str = "omega"
 ) -> list[dict[str, float]]:
     """Gain, confidence and withheld rows, view by view."""
@@ -142,38 +142,43 @@ BASELINES: dict[str, Callable[[], object]] = {
 
 def fig3(seed: int) -> dict[str, object]:
     """Existing techniques against different kinds of knowledge."""
-    kinds = {"DK": domain(), "SPM": mined(), "IE": counted(views(seed))}
+    kinds = {"DK": domain(), "SPM": mined_corpus(), "IE": mine_transitions(views(seed))}
     found = {}
     for name, make in BASELINES.items():
         ledger = published(make(), seed)
-        found[name] = {kind: attacked(ledger, known) for kind, known in kinds.items()}
+        found[name] = {kind: attack_views(ledger, known) for kind, known in kinds.items()}
     return found
 
 
 def fig4(seed: int) -> dict[str, object]:
-    """How accurate domain knowledge must be."""
+    """How far back domain knowledge must reach."""
     kinds = {"snapshot": snapshot_only(), **{f"{n}-step": steps(n) for n in (1, 2, 3)}, "full": domain()}
     makers = {**{name: BASELINES[name] for name in ("l-diversity", "(B,t)-privacy")}, "JS-reduce": lambda: js(domain())}
     found = {}
     for name, make in makers.items():
         ledger = published(make(), seed)
-        found[name] = {kind: attacked(ledger, known) for kind, known in kinds.items()}
-        found[name]["full, coherent"] = attacked(ledger, domain(), mode="filter")
+        found[name] = {kind: attack_views(ledger, known) for kind, known in kinds.items()}
+        found[name]["full, coherent"] = attack_views(ledger, domain(), mode="filter")
     return found
 
 
 def fig5(seed: int) -> dict[str, object]:
-    """Defenders and adversaries who know different things."""
-    attackers = {"DK": domain(), "5000-SPM": mined(5000), "1000-SPM": mined(1000), "IE": counted(views(seed))}
+    """Defenders and adversaries with different knowledge."""
+    attackers = {
+        "DK": domain(),
+        "5000-SPM": mined_corpus(5000),
+        "1000-SPM": mined_corpus(1000),
+        "IE": mine_transitions(views(seed)),
+    }
     found = {}
-    for name, known in {"DK": domain(), "IE": incremental(), "SPM": mined()}.items():
+    for name, known in {"DK": domain(), "IE": incremental(), "SPM": mined_corpus()}.items():
         ledger = published(js(known), seed)
-        found[f"defender {name}"] = {kind: attacked(ledger, theirs) for kind, theirs in attackers.items()}
+        found[f"defender {name}"] = {kind: attack_views(ledger, theirs) for kind, theirs in attackers.items()}
     return found
 
 
 def fig6(seed: int) -> dict[str, object]:
-    """Adversary confidence, and gain, technique by technique; all know the model."""
+    """Adversary confidence and gain, technique by technique; defender and adversary know the model."""
     makers = {
         **BASELINES,
         "JS-reduce": lambda: js(domain()),
@@ -183,17 +188,17 @@ def fig6(seed: int) -> dict[str, object]:
     found = {}
     for name, make in makers.items():
         ledger = published(make(), seed)
-        found[name] = {"views": attacked(ledger, domain()), "utility": utility(ledger), "errors": errors(ledger)}
+        found[name] = {"views": attack_views(ledger, domain()), "utility": utility(ledger), "errors": errors(ledger)}
     return found
 
 
 def fig7(seed: int) -> dict[str, object]:
-    """The threshold j at t = .5, with the rows that are left over merged or withheld."""
+    """The threshold j at t = .5, with leftovers merged or withheld."""
     found = {}
     for leftovers in ("merge", "suppress"):
         for j in (0.2, 0.4, 0.6, 0.8, NO_J):
             ledger = published(js(domain(), **{**PAPER, "j": j, "leftovers": leftovers}), seed)
-            found[f"{leftovers} j={j:g}"] = {"views": attacked(ledger, domain()), "utility": utility(ledger)}
+            found[f"{leftovers} j={j:g}"] = {"views": attack_views(ledger, domain()), "utility": utility(ledger)}
     return found
 
 
@@ -203,15 +208,15 @@ def frontier(seed: int) -> dict[str, object]:
     for t in (0.25, 0.3, 0.35, 0.4, 0.45, 0.5):
         for j in (0.3, 0.5, 0.6, NO_J):
             ledger = published(js(domain(), t=t, j=j), seed)
-            found[f"t={t:g} j={j:g}"] = {"last": attacked(ledger, domain())[-1], **utility(ledger)}
+            found[f"t={t:g} j={j:g}"] = {"last": attack_views(ledger, domain())[-1], **utility(ledger)}
     for t in (0.3, 0.4, 0.5, 0.8):
         ledger = published(Mondrian(k=10, t=t), seed)
-        found[f"Mondrian t={t:g}"] = {"last": attacked(ledger, domain())[-1], **utility(ledger)}
+        found[f"Mondrian t={t:g}"] = {"last": attack_views(ledger, domain())[-1], **utility(ledger)}
     return found
 
 
 def heldout(seed: int) -> dict[str, object]:
-    """What is judged: both pools, our setting and the paper's, their controls, and stronger adversaries."""
+    """The held-out evaluation: both pools, our setting and the paper's, their controls, and stronger adversaries."""
     found = {}
     for pool in (7500, 5000):
         known = domain(pool)
@@ -231,11 +236,11 @@ def heldout(seed: int) -> dict[str, object]:
             if len(ledger.entries) < len(views(seed, pool)):
                 found[f"pool {pool}: {name}"] = {"refused at view": len(ledger.entries) + 1}
                 continue
-            last = attacked(ledger, known)[-1]
+            last = attack_views(ledger, known)[-1]
             more = {}
             if name in {"Mondrian l = 2", "JS-reduce"}:
-                more = {"gain, filter": attacked(ledger, known, mode="filter")[-1]["gain"]}
-                more["gain, sum"] = attacked(ledger, known, posterior="sum")[-1]["gain"]
+                more = {"gain, filter": attack_views(ledger, known, mode="filter")[-1]["gain"]}
+                more["gain, sum"] = attack_views(ledger, known, posterior="sum")[-1]["gain"]
             found[f"pool {pool}: {name}"] = {"last": last, **utility(ledger), **more}
     return found
 
@@ -248,19 +253,20 @@ def chosen(text: str | None) -> Iterator[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", help="some of " + ", ".join(SCENARIOS))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", help="a list of " + ", ".join(SCENARIOS))
     parser.add_argument("--seeds", default="101,102,103")
     parser.add_argument("--plot", action="store_true", help="draw what has been computed")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "figures")
     options = parser.parse_args()
-    FIGURES.mkdir(parents=True, exist_ok=True)
+    options.out.mkdir(parents=True, exist_ok=True)
     if options.plot:
         from experiments.js_reduce_plots import draw
 
-        draw(FIGURES, list(chosen(options.only)))
+        draw(options.out, list(chosen(options.only)))
         return 0
     for name in chosen(options.only):
-        target = FIGURES / f"js-reduce-{name}.json"
+        target = options.out / f"js-reduce-{name}.json"
         found = json.loads(target.read_text()) if target.exists() else {}
         for seed in options.seeds.split(","):
             if seed in found:
@@ -273,7 +279,7 @@ def main() -> int:
 
 
 def rounded(value: object) -> object:
-    """Four digits are enough for a plot."""
+    """The same with numbers of four decimals, which is enough for a plot."""
     if isinstance(value, dict):
         return {key: rounded(inner) for key, inner in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Draws what js_reduce_experiments.py has computed: means over seeds, with their spread."""
+"""Draws the figures of experiments/js_reduce.py: means over seeds, with their spread."""
 
 import json
 from pathlib import Path
@@ -11,13 +11,13 @@ import numpy as np
 
 BOUND = 0.15
 DASHES = ("-", "--", "-.", ":", (0, (5, 4)), (0, (1, 3)))
-"""Where curves coincide, all of them can still be seen."""
+"""Different dashes, so that curves that coincide can still be seen."""
 MONDRIAN = "Mondrian, k = 10, t .3 to .8"
 DPI = 110
 
 
 def draw(folder: Path, names: list[str]) -> None:
-    """Every figure whose numbers are there."""
+    """Draw every figure whose numbers have been computed."""
     for name in names:
         source = folder / f"js-reduce-{name}.json"
         if source.exists() and name in DRAWN:
@@ -27,7 +27,7 @@ def draw(folder: Path, names: list[str]) -> None:
                 figure.tight_layout()
             figure.savefig(folder / f"js-reduce-{name}.png", dpi=DPI)
             plt.close(figure)
-        if name == "fig6" and source.exists():  # the same runs, seen from the other side
+        if name == "fig6" and source.exists():  # the utility of the same runs
             figure = fig8(list(json.loads(source.read_text()).values()))
             figure.savefig(folder / "js-reduce-fig8.png", dpi=DPI)
             plt.close(figure)

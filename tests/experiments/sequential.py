@@ -1,10 +1,10 @@
 """The experiments of [ST15] Section 6 on the synthetic panel: what sequential releases lose, and what they cost.
 
     python tests/experiments/sequential.py            # everything, several minutes of CPU
-    python tests/experiments/sequential.py --part releases --people 20000
+    python tests/experiments/sequential.py --part releases --people 2000 --out build/figures
 
-Each part replays snapshots through the sequential technique, adds its numbers to docs/figures/sequential.json and
-draws its figure. docs/techniques/sequential.md tells what came out.
+Each part replays snapshots through the sequential technique, adds its numbers to sequential.json and draws its figure.
+docs/techniques/sequential.md discusses the results.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import matplotlib as mpl
 
@@ -31,8 +32,6 @@ from reanon_core.model.snapshot import Snapshot  # noqa: E402
 from reanon_core.replay import publications  # noqa: E402
 from reanon_core.techniques.sequential.technique import Sequential  # noqa: E402
 
-FIGURES = ROOT / "docs" / "figures"
-RESULTS = FIGURES / "sequential.json"
 COLOURS = {"sequential": "#d55e00", "ring": "#009e73", "non-sequential": "#0072b2", "homogeneous": "#7f7f7f"}
 NAMES = {
     "sequential": "sequential, symmetric worlds",
@@ -44,6 +43,14 @@ VERTICAL = ((2, 5), (1, 7), (1, 3, 4), (6, 7))
 """Section 6.3: country (7) is known from the second release on, work class (6) from the fourth."""
 GROWTH = (100, 150, 180, 200)
 """Section 6.3: the people of the four releases, relative to the first."""
+
+
+class Result(NamedTuple):
+    """The numbers and the figure of one part."""
+
+    numbers: dict[str, object]
+    figure: plt.Figure
+    name: str
 
 
 def technique_of(how: str, ell: int, loss: str = "lm") -> Sequential:
@@ -60,16 +67,16 @@ def entropies(snapshot: Snapshot, boxes: tuple[np.ndarray, np.ndarray], shown: l
         share = np.bincount(codes, minlength=int(boxes[1][attribute].max()) + 1) / len(codes)
         logs = np.log2(share, out=np.zeros_like(share), where=share > 0)
         mass = np.concatenate([[0.0], np.cumsum(share)])
-        told = np.concatenate([[0.0], np.cumsum(share * logs)])
+        information = np.concatenate([[0.0], np.cumsum(share * logs)])
         low, high = boxes[0][attribute], boxes[1][attribute]
-        whole, part = mass[high + 1] - mass[low], told[high + 1] - told[low]
+        whole, part = mass[high + 1] - mass[low], information[high + 1] - information[low]
         total += float(
             np.where(whole > 0, np.log2(np.maximum(whole, 1e-300)) - part / np.maximum(whole, 1e-300), 0).mean()
         )
     return total / len(shown)
 
 
-def replayed(technique: Sequential, snapshots: Iterable[Snapshot]) -> tuple[list[float], list[float], list[float]]:
+def replay_losses(technique: Sequential, snapshots: Iterable[Snapshot]) -> tuple[list[float], list[float], list[float]]:
     """LM, EM and seconds of CPU of each release."""
     lm, em, seconds = [], [], []
     rng, began = np.random.default_rng(7), time.process_time()
@@ -85,13 +92,13 @@ def replayed(technique: Sequential, snapshots: Iterable[Snapshot]) -> tuple[list
     return lm, em, seconds
 
 
-def ten(people: int) -> Iterable[Snapshot]:
+def ten_releases(people: int) -> Iterable[Snapshot]:
     return (panel.snapshot(people, panel.columns_of(numbers)) for numbers in panel.RELEASES)
 
 
-def releases(people: int) -> dict[str, object]:
+def releases(people: int) -> Result:
     """Figure 6: ten releases, ell = 5."""
-    found = {how: replayed(technique_of(how, 5), ten(people)) for how in COLOURS}
+    found = {how: replay_losses(technique_of(how, 5), ten_releases(people)) for how in COLOURS}
     figure, axes = plt.subplots(figsize=(7.2, 3.2), layout="constrained")
     width = 0.8 / len(found)
     for place, (how, (lm, _, _)) in enumerate(found.items()):
@@ -104,13 +111,11 @@ def releases(people: int) -> dict[str, object]:
     axes.set_ylabel("mean LM of an entry")
     axes.set_title(f"Ten releases of {people:,} people, ell = 5", fontsize=10)
     axes.legend(fontsize=8)
-    finish(figure, "sequential-releases")
-    return {"people": people, "ell": 5} | {
-        how: {"lm": lm, "seconds": seconds} for how, (lm, _, seconds) in found.items()
-    }
+    numbers_of = {how: {"lm": lm, "seconds": seconds} for how, (lm, _, seconds) in found.items()}
+    return Result({"people": people, "ell": 5} | numbers_of, figure, "sequential-releases")
 
 
-def diversity(people: int) -> dict[str, object]:
+def diversity(people: int) -> Result:
     """Figures 7, 10 and 13: ell from 2 to 10, by both measures."""
     ells = (2, 4, 6, 8, 10)
     hows = ("sequential", "non-sequential")
@@ -120,10 +125,10 @@ def diversity(people: int) -> dict[str, object]:
     for how in hows:
         lm, seconds, em = [], [], []
         for ell in ells:
-            one = replayed(technique_of(how, ell), ten(people))
+            one = replay_losses(technique_of(how, ell), ten_releases(people))
             lm.append(float(np.mean(one[0])))
             seconds.append(float(np.sum(one[2])))
-            em.append(float(np.mean(replayed(technique_of(how, ell, "em"), ten(entropy_people))[1])))
+            em.append(float(np.mean(replay_losses(technique_of(how, ell, "em"), ten_releases(entropy_people))[1])))
         table[how] = {"lm": lm, "em": em, "seconds": seconds}
         left.plot(ells, lm, "o-", color=COLOURS[how], label=NAMES[how])
         middle.plot(ells, em, "o-", color=COLOURS[how], label=NAMES[how])
@@ -138,24 +143,23 @@ def diversity(people: int) -> dict[str, object]:
         axes.set_xlabel("ell")
         axes.set_ylim(bottom=0)
     left.legend(fontsize=8)
-    finish(figure, "sequential-ell")
-    return table
+    return Result(table, figure, "sequential-ell")
 
 
-def sizes(people: int) -> dict[str, object]:
+def sizes(people: int) -> Result:
     """Figures 8 and 11: more people, ell = 5."""
     counts = [people // 10, people // 5, 2 * people // 5, people]
     table: dict[str, object] = {"people": counts, "ell": 5}
     figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.1), layout="constrained")
     for how in ("sequential", "non-sequential"):
-        lm, seconds, hardest, worse = [], [], [], []
+        lm, seconds, hardest, each = [], [], [], []
         for count in counts:
-            one = replayed(technique_of(how, 5), ten(count))
+            one = replay_losses(technique_of(how, 5), ten_releases(count))
             lm.append(float(np.mean(one[0])))
             seconds.append(float(np.sum(one[2])))
             hardest.append(float(np.max(one[2])))
-            worse.append(one[0])
-        table[how] = {"lm": lm, "seconds": seconds, "hardest release": hardest, "each": worse}
+            each.append(one[0])
+        table[how] = {"lm": lm, "seconds": seconds, "hardest release": hardest, "each": each}
         left.plot(counts, lm, "o-", color=COLOURS[how], label=NAMES[how])
         right.plot(counts, seconds, "o-", color=COLOURS[how], label=NAMES[how])
     left.set_ylabel("mean LM of an entry")
@@ -165,58 +169,56 @@ def sizes(people: int) -> dict[str, object]:
         axes.set_ylim(bottom=0)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}k")
     left.legend(fontsize=8)
-    finish(figure, "sequential-size")
-    return table
+    return Result(table, figure, "sequential-size")
 
 
-def dynamics(people: int) -> dict[str, object]:
-    """Figures 15 to 17: columns that come late, people who come late, and both; ell = 5."""
+def dynamics(people: int) -> Result:
+    """Figures 15 to 17: columns that are added later, people who arrive later, and both; ell = 5."""
     counts = [people * share // 100 for share in GROWTH]
     everything = panel.schema().names
     known = [everything[:5], (*everything[:5], everything[6]), (*everything[:5], everything[6]), everything]
     columns = [panel.columns_of(numbers) for numbers in VERTICAL]
-    everybody = counts[-1]
+    in_the_end = counts[-1]
 
-    def taken(n: int, shown: tuple[str, ...] | None, told: tuple[str, ...] | None = None) -> Snapshot:
-        return panel.snapshot(n, shown, known=told, of=everybody)
+    def first(n: int, shown: tuple[str, ...] | None, known: tuple[str, ...] | None = None) -> Snapshot:
+        return panel.snapshot(n, shown, known=known, of=in_the_end)
 
     settings = {
         "columns come late": (
-            [taken(people, c, k) for c, k in zip(columns, known, strict=True)],
-            [taken(people, c) for c in columns],
+            [first(people, c, k) for c, k in zip(columns, known, strict=True)],
+            [first(people, c) for c in columns],
         ),
-        "people come late": ([taken(n, None) for n in counts], [taken(n, None) for n in counts]),
+        "people come late": ([first(n, None) for n in counts], [first(n, None) for n in counts]),
         "both": (
-            [taken(n, c, k) for n, c, k in zip(counts, columns, known, strict=True)],
-            [taken(n, c) for n, c in zip(counts, columns, strict=True)],
+            [first(n, c, k) for n, c, k in zip(counts, columns, known, strict=True)],
+            [first(n, c) for n, c in zip(counts, columns, strict=True)],
         ),
     }
     table: dict[str, object] = {"people": counts, "ell": 5}
     figure, axes = plt.subplots(1, 3, figsize=(9.0, 3.0), layout="constrained", sharey=False)
     for place, (name, (series, prophets)) in zip(axes, settings.items(), strict=True):
-        adaptive = replayed(Sequential(ell=5), series)[0]
-        prophetic = [replayed(Sequential(ell=5), [one])[0][0] for one in prophets]
+        adaptive = replay_losses(Sequential(ell=5), series)[0]
+        prophetic = [replay_losses(Sequential(ell=5), [one])[0][0] for one in prophets]
         table[name] = {"adaptive": adaptive, "prophetic": prophetic}
         at = np.arange(4)
-        place.bar(at - 0.2, adaptive, 0.4, color=COLOURS["sequential"], label="as it comes")
-        place.bar(at + 0.2, prophetic, 0.4, color="#e69f00", label="all known at once")
+        place.bar(at - 0.2, adaptive, 0.4, color=COLOURS["sequential"], label="adaptive")
+        place.bar(at + 0.2, prophetic, 0.4, color="#e69f00", label="prophetic")
         place.set_xticks(at, [f"V{one + 1}" for one in at])
         place.set_title(name, fontsize=10)
     axes[0].set_ylabel("mean LM of an entry")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=8)
-    finish(figure, "sequential-dynamics")
-    return table
+    return Result(table, figure, "sequential-dynamics")
 
 
-def finish(figure: plt.Figure, name: str) -> None:
-    for axes in figure.axes:
+def save(result: Result, folder: Path) -> None:
+    """Draw the figure of a part."""
+    for axes in result.figure.axes:
         axes.spines[["top", "right"]].set_visible(False)
-    FIGURES.mkdir(exist_ok=True)
-    figure.savefig(FIGURES / f"{name}.png", dpi=110)
-    plt.close(figure)
+    result.figure.savefig(folder / f"{result.name}.png", dpi=110)
+    plt.close(result.figure)
 
 
-PARTS: dict[str, tuple[Callable[[int], dict[str, object]], int]] = {
+PARTS: dict[str, tuple[Callable[[int], Result], int]] = {
     "releases": (releases, 100_000),
     "diversity": (diversity, 20_000),
     "sizes": (sizes, 500_000),
@@ -225,7 +227,7 @@ PARTS: dict[str, tuple[Callable[[int], dict[str, object]], int]] = {
 
 
 def rounded(value: object) -> object:
-    """Numbers with four digits."""
+    """The same with numbers of four digits."""
     if isinstance(value, float):
         return float(f"{value:.4g}")
     if isinstance(value, list | tuple):
@@ -236,16 +238,20 @@ def rounded(value: object) -> object:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", choices=PARTS, help="one part; default: all")
-    parser.add_argument("--people", type=int, help="people, in place of the part's own number")
+    parser.add_argument("--people", type=int, help="how many people, instead of the part's own number")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "figures")
     given = parser.parse_args()
-    for loss in ("lm", "em"):  # load what is compiled before anything is timed
-        replayed(technique_of("sequential", 2, loss), [panel.snapshot(200, None)])
+    given.out.mkdir(parents=True, exist_ok=True)
+    target = given.out / "sequential.json"
+    for loss in ("lm", "em"):  # load the kernels before anything is timed
+        replay_losses(technique_of("sequential", 2, loss), [panel.snapshot(200, None)])
     for name in [given.part] if given.part else PARTS:
         run, people = PARTS[name]
         began = time.process_time()
-        found = run(given.people or people)
-        known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-        RESULTS.write_text(json.dumps(known | {name: rounded(found)}, indent=1) + "\n")
+        result = run(given.people or people)
+        save(result, given.out)
+        known = json.loads(target.read_text()) if target.exists() else {}
+        target.write_text(json.dumps(known | {name: rounded(result.numbers)}, indent=1) + "\n")
         print(f"{name}: {time.process_time() - began:.0f} s of CPU", flush=True)
 
 

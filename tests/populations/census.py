@@ -24,8 +24,8 @@ def schema(sensitive: str) -> Schema:
 
 
 def snapshots(sensitive: str, seed: int, *, people: int, rows: int, update: int, releases: int) -> Iterator[Snapshot]:
-    """The T-series of one seed: at each release `update` of the rows leave, and as many newcomers come."""
-    everybody = generate.population(people, seed)
-    columns, codes = schema(sensitive), np.stack([everybody[name] for name in QUASI_IDENTIFIERS])
+    """The T-series of one seed: at each release `update` of the rows leave, and as many newcomers arrive."""
+    population = generate.population(people, seed)
+    columns, codes = schema(sensitive), np.stack([population[name] for name in QUASI_IDENTIFIERS])
     for present in generate.t_series(people, rows, update, releases, seed):
-        yield Snapshot(columns, present.astype(np.int64), codes[:, present], everybody[sensitive][present])
+        yield Snapshot(columns, present.astype(np.int64), codes[:, present], population[sensitive][present])

@@ -1,4 +1,4 @@
-"""Views of the synthetic exams (data/exams/SOURCE.md), as the experiments replay them, and what is known of them."""
+"""Views of the synthetic exams (data/exams/SOURCE.md), as the experiments replay them, and the knowledge of them."""
 
 import sys
 from collections.abc import Iterator

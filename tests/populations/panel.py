@@ -23,7 +23,7 @@ RELEASES = (
 
 @cache
 def generator() -> ModuleType:
-    """data/panel/generate.py, which is no package."""
+    """data/panel/generate.py, which is not in a package."""
     spec = importlib.util.spec_from_file_location("panel_generate", PANEL / "generate.py")
     assert spec is not None
     assert spec.loader is not None
@@ -85,7 +85,7 @@ def snapshot(
     known: tuple[str, ...] | None = None,
     of: int | None = None,
 ) -> Snapshot:
-    """The first n of so many people, and the columns that the release shows; of `known` columns alone if given."""
+    """The first n of `of` people, and the columns that the release shows; only `known` columns have values."""
     qi, sensitive = people(of or n, seed)
     if known is not None:
         absent = [name not in known for name in schema().names]

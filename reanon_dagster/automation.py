@@ -1,4 +1,4 @@
-"""Jobs, schedules and sensors of a series: all ask the ledger which release is next."""
+"""Jobs, schedules and sensors of a series. The store alone decides which release is next."""
 
 from datetime import date
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ASSETS = ("snapshot", "candidate", "published", "evidence")
 EVERY = 60
-"""Seconds between two looks of the sensor."""
+"""Seconds between two runs of the sensor."""
 
 
 def release_job(naming: Naming) -> "Job":
@@ -34,8 +34,8 @@ def release_job(naming: Naming) -> "Job":
 def next_request(naming: Naming) -> dg.RunRequest | dg.SkipReason:
     """A request for the next release, if it is due and its snapshot is there; otherwise the reason why not.
 
-    The run key holds what the snapshot looks like from outside: one request for each release and each version of its
-    snapshot, so that a corrected one is tried again and nothing is tried twice.
+    The run key contains the version of the snapshot: there is one request for each release and version, so that a
+    corrected snapshot is tried again, and the same one is not tried twice.
     """
     series = naming.series
     today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
@@ -53,7 +53,7 @@ def next_request(naming: Naming) -> dg.RunRequest | dg.SkipReason:
         return dg.SkipReason(f"{waiting} waits for its snapshot" if due else f"{waiting} is not due yet")
     key = series.calendar.partition_key(release)
     if not naming.partitions.has_partition_key(key):
-        return dg.SkipReason(f"{release} is due today, and Dagster, whose clock is UTC, has no partition for it yet")
+        return dg.SkipReason(f"{release} is due, but Dagster has no partition for it yet, because its clock is UTC")
     return dg.RunRequest(
         run_key=f"{naming.name}:{release}:{version}",
         partition_key=key,
@@ -61,7 +61,7 @@ def next_request(naming: Naming) -> dg.RunRequest | dg.SkipReason:
 
 
 def landing_sensor(naming: Naming, job: "Job") -> dg.SensorDefinition:
-    """Requests the next release when its snapshot has landed. Off until it is switched on."""
+    """Requests the next release when its snapshot has landed. It is off by default."""
 
     @dg.sensor(
         name=f"{naming.name}_snapshot_landed",
@@ -77,14 +77,14 @@ def landing_sensor(naming: Naming, job: "Job") -> dg.SensorDefinition:
 
 
 def cadence_schedule(naming: Naming, job: "Job") -> dg.ScheduleDefinition | None:
-    """Requests the next release six hours after its period has ended. Off until it is switched on."""
+    """Requests the next release six hours after its period has ended. It is off by default."""
     calendar = naming.series.calendar
     if isinstance(calendar, RegularCalendar):
         cron = CRON[calendar.cadence.name].replace("0 0", "0 6", 1)
     elif isinstance(calendar, CronCalendar):
         cron = calendar.expression
     else:
-        return None  # names have no clock: the sensor is their trigger
+        return None  # names have no dates: the sensor triggers them
 
     @dg.schedule(
         name=f"{naming.name}_cadence",

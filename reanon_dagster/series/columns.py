@@ -1,26 +1,24 @@
-"""From what a steward writes about columns to the core's schema."""
+"""Builds the core's quasi-identifiers and taxonomies from the columns of series.yaml."""
 
 import csv
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TypeVar
 
 from reanon_core.model.coding import LEAST_CODE, MOST_CODE, grid_problem, plain
-from reanon_core.model.errors import InvalidSchema, Problem, ReanonError, require
+from reanon_core.model.errors import InvalidSchema, Problem, require
 from reanon_core.model.schema import Kind, QuasiIdentifier
 from reanon_core.model.taxonomy import Taxonomy
 from reanon_dagster.series.config import Column
-
-T = TypeVar("T")
+from reanon_dagster.series.problems import collect_problems
 
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
 def quasi_identifier(name: str, column: Column, folder: Path) -> QuasiIdentifier:
-    """The core's description of a column.
+    """The quasi-identifier that a column of series.yaml describes.
 
     Raises: InvalidSchema with every problem of this column at once.
     """
@@ -30,12 +28,12 @@ def quasi_identifier(name: str, column: Column, folder: Path) -> QuasiIdentifier
     if (problem := grid_problem(name, column.granularity)) is not None:
         problems.append(problem)
     require(problems, InvalidSchema)
-    domain = kept(problems, _domain, name, column)
-    min_width = kept(problems, _min_width, name, column)
+    domain = collect_problems(problems, _domain, name, column)
+    min_width = collect_problems(problems, _min_width, name, column)
     require(problems, InvalidSchema)
     if domain and min_width and domain[1] - domain[0] + 1 < min_width:
         width = plain((domain[1] - domain[0] + 1) * column.granularity)
-        rule = f"fit into the domain, which is {width} wide, both ends counted"
+        rule = f"fit into the domain, which is {width} wide, counting both ends"
         raise InvalidSchema(Problem(f"{name}: min_width", rule, plain(min_width * column.granularity)))
     return QuasiIdentifier(
         name=name,
@@ -47,22 +45,13 @@ def quasi_identifier(name: str, column: Column, folder: Path) -> QuasiIdentifier
     )
 
 
-def kept(problems: list[Problem], function: Callable[..., T], *given: object) -> T | None:
-    """What the function gives; where it raises, None, and its problems are kept for later."""
-    try:
-        return function(*given)
-    except ReanonError as error:
-        problems.extend(error.problems)
-        return None
-
-
 def label(text: str) -> str:
-    """A label in the one Unicode form that data and taxonomies share."""
+    """A label in the Unicode form (NFC) that data and taxonomies share."""
     return unicodedata.normalize("NFC", text)
 
 
-def read_taxonomy(name: str, path: Path, shown: str) -> Taxonomy:
-    """The tree in a csv file with the leaf first and the root last on each line; , or ; between them.
+def read_taxonomy(name: str, path: Path, written: str) -> Taxonomy:
+    """The taxonomy in a csv file whose lines begin with a leaf and end with the root; the separator is , or ;.
 
     Raises: InvalidSchema.
     """
@@ -70,17 +59,18 @@ def read_taxonomy(name: str, path: Path, shown: str) -> Taxonomy:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise InvalidSchema(Problem(what, "be encoded as utf-8", shown)) from None
+        raise InvalidSchema(Problem(what, "be encoded as utf-8", written)) from None
     except OSError:
-        raise InvalidSchema(Problem(what, "be a file in the series' folder that can be read", shown)) from None
+        advice = "paths start at the series' folder"
+        raise InvalidSchema(Problem(what, "be a readable file", written, advice)) from None
     lines = _lines(text)
     if not lines:
-        raise InvalidSchema(Problem(what, "have at least one line", shown))
+        raise InvalidSchema(Problem(what, "have at least one line", written))
     problems = []
     for number, line in lines.items():
         if len(line) < 2 or not all(line):
-            rule = "have a value and its root on every line, the value first, and no empty place between them"
-            problems.append(Problem(what, rule, f"{shown}, line {number}"))
+            rule = "have on every line a value first and the root last, with no empty cell between"
+            problems.append(Problem(what, rule, f"{written}, line {number}"))
     require(problems[:5], InvalidSchema)
     return Taxonomy.from_lines(list(lines.values()), name=name)
 
@@ -99,27 +89,29 @@ def _lines(text: str) -> dict[int, list[str]]:
 
 
 def _misplaced(name: str, column: Column) -> Iterable[Problem]:
-    """Settings that belong to another kind of column."""
+    """Settings that only another kind of column has."""
     if column.kind is not Kind.CATEGORICAL:
         for key in ("taxonomy", "order"):
             if getattr(column, key) is not None:
                 rule = "be left out, because the column is not categorical"
                 yield Problem(f"{name}: {key}", rule, help="or set kind: categorical")
     elif column.domain is not None:
-        yield Problem(f"{name}: domain", "be left out, because the taxonomy or the order says which values there are")
+        yield Problem(f"{name}: domain", "be left out, because the taxonomy or the order lists the values")
     if column.kind is not Kind.NUMERIC and column.granularity != 1:
-        yield Problem(f"{name}: granularity", "be left out, because only numbers have one", plain(column.granularity))
+        yield Problem(
+            f"{name}: granularity", "be left out, because only numeric columns have one", plain(column.granularity)
+        )
 
 
 def _categorical(name: str, column: Column, folder: Path, problems: list[Problem]) -> QuasiIdentifier:
     taxonomy = None
     if (column.taxonomy is None) == (column.order is None):
-        problems.append(Problem(name, "have a taxonomy or an order, and not both, because it is categorical"))
+        problems.append(Problem(name, "have a taxonomy or an order, not both, because it is categorical"))
     elif column.taxonomy is not None:
-        taxonomy = kept(problems, read_taxonomy, name, folder / column.taxonomy, column.taxonomy)
+        taxonomy = collect_problems(problems, read_taxonomy, name, folder / column.taxonomy, column.taxonomy)
     else:
-        taxonomy = kept(problems, _ordered, name, column)
-    min_width = kept(problems, _min_width, name, column)
+        taxonomy = collect_problems(problems, _ordered, name, column)
+    min_width = collect_problems(problems, _min_width, name, column)
     if taxonomy and min_width and min_width > len(taxonomy.leaves):
         rule = f"be at most the number of its values, {len(taxonomy.leaves)}"
         problems.append(Problem(f"{name}: min_width", rule, str(min_width)))
@@ -148,7 +140,7 @@ def _domain(name: str, column: Column) -> tuple[int, int] | None:
         return None
     low, high = (_code(f"{name}: domain", text, column) for text in column.domain)
     if low > high:
-        raise InvalidSchema(Problem(f"{name}: domain", "begin before it ends", ", ".join(column.domain)))
+        raise InvalidSchema(Problem(f"{name}: domain", "have its lower end first", ", ".join(column.domain)))
     return low, high
 
 

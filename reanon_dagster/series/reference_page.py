@@ -78,7 +78,7 @@ def markdown() -> str:
     lines = [
         "# series.yaml",
         "",
-        _HEAD,
+        textwrap.fill(_HEAD, 120, break_long_words=False, break_on_hyphens=False),
         "",
         "## A full example",
         "",
@@ -131,7 +131,8 @@ def _meanings(technique: type) -> dict[str, str]:
 def _table(model: type[BaseModel]) -> Iterator[str]:
     yield "| key | type | default | meaning |"
     yield "|---|---|---|---|"
-    for name, field in model.model_fields.items():
+    own = vars(model).get("__annotations__", {})
+    for name, field in sorted(model.model_fields.items(), key=lambda item: item[0] not in own):  # inherited keys last
         cells = (f"`{name}`", _type(field.annotation), _default(field), str(field.description))
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 

@@ -134,6 +134,11 @@ checks: [wishful-thinking]
         ("publish", "{to: .}", "private.to (private) must lie apart from publish.to, neither inside the other"),
         ("private", "{to: published/x}", "private.to (published/x) must lie apart from publish.to"),
         ("publish", "{to: releases}", "source.path (releases/{release}.csv) must lie outside publish.to"),
+        (
+            "source",
+            "{duckdb: published/a.db, query: 'from {release}', id: name}",
+            "source.duckdb (published/a.db) must lie outside publish.to, because snapshots are private",
+        ),
         ("engine", "spark", "engine (spark) must be embedded for now"),
     ],
 )

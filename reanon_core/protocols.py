@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol, TypeVar
+from typing import ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 
 from reanon_core.model.arrays import Float64, Int64
 from reanon_core.model.background import Background
+from reanon_core.model.codebook import Codebook
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
@@ -23,15 +24,24 @@ Memory = Mapping[str, Packable]
 
 
 class State(Protocol):
-    """What a technique must remember, and of which time."""
+    """What a technique must remember, and of which time. `model.codebook.CodedState` has what all of them share."""
 
     @property
     def time(self) -> int:
         """How many releases this state has seen."""
         ...
 
+    @property
+    def codebook(self) -> Codebook:
+        """What the codes in this state stand for."""
+        ...
+
+    def with_codebook(self, codebook: Codebook) -> Self:
+        """The same state, made with these codes."""
+        ...
+
     def packed(self) -> Memory:
-        """The state as named arrays and scalars."""
+        """The state as named arrays and scalars, the codebook among them."""
         ...
 
 

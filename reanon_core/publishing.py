@@ -4,6 +4,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from reanon_core.model.codebook import Codebook
 from reanon_core.model.plan import Plan
 from reanon_core.model.publication import Publication
 from reanon_core.model.snapshot import Snapshot
@@ -18,8 +19,10 @@ P = TypeVar("P", bound=Plan)
 def publish(technique: Technique[S, P], snapshot: Snapshot, state: S, rng: np.random.Generator) -> Publication[S]:
     """A candidate for the next release: plan, emit, advance. Nothing is changed until the gate accepts it.
 
-    Raises: Unpublishable if the technique's promise cannot be kept on this data.
+    Raises: Unpublishable if the technique's promise cannot be kept on this data; InvalidSnapshot if a code of the
+    snapshot stands for another value than in the state.
     """
+    state.codebook.require_extended_by(snapshot.schema)
     plan = technique.plan(snapshot, state, rng)
     table = snapshot if plan.drawn is None else plan.drawn
     release, auxiliary, trace = emit(table, plan, rng)
@@ -27,7 +30,7 @@ def publish(technique: Technique[S, P], snapshot: Snapshot, state: S, rng: np.ra
         release=release,
         auxiliary=auxiliary,
         trace=trace,
-        state=technique.advance(state, snapshot, plan),
+        state=technique.advance(state, snapshot, plan).with_codebook(Codebook.of(snapshot.schema)),
         withheld=dict(plan.withheld),
         notes=plan.notes,
         drawn=plan.drawn,

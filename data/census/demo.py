@@ -20,8 +20,8 @@ from reanon_core.model.ledger import Ledger
 from reanon_core.replay import replay
 from reanon_dagster.commands.output import progress, say, table
 from reanon_dagster.definitions import series_definitions
-from reanon_dagster.releasing.release import sound
-from reanon_dagster.releasing.release_order import ready
+from reanon_dagster.releasing.release_order import ready_release
+from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.storage import store_reader
@@ -56,7 +56,7 @@ def publish(series: Series) -> None:
     job = series_definitions(HERE / "series.yaml").resolve_job_def(f"{series.name}_release")
     quiet = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
     with dg.DagsterInstance.get() as instance, progress(series.name, quiet=False) as step:
-        while (release := ready(series, sound(series).records, date.today())) is not None:  # noqa: DTZ011
+        while (release := ready_release(series, read_view(series).records, date.today())) is not None:  # noqa: DTZ011
             step(release)
             key = series.calendar.partition_key(release)
             job.execute_in_process(partition_key=key, instance=instance, run_config=quiet)

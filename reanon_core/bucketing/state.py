@@ -10,6 +10,7 @@ from reanon_core.bucketing.bucketed_plan import BucketedPlan
 from reanon_core.bucketing.roster import Roster
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.model.arrays import Int32, Int64
+from reanon_core.model.codebook import Codebook, CodedState
 from reanon_core.model.packing import Packable
 from reanon_core.model.snapshot import Snapshot
 
@@ -17,7 +18,7 @@ B = TypeVar("B", bound="BucketState")
 
 
 @dataclass(frozen=True, eq=False)
-class BucketState:
+class BucketState(CodedState):
     """The signature of everyone ever published, so that whoever returns finds theirs again."""
 
     version: ClassVar[int] = 1
@@ -45,6 +46,7 @@ class BucketState:
             "sensitive": self.roster.sensitive,
             "extent": self.extent,
             "qi": self.qi,
+            **self.codebook.packed(),
         }
 
     @classmethod
@@ -59,6 +61,7 @@ class BucketState:
             Roster(arrays["persons"], arrays["signature"], arrays["sensitive"]),
             arrays["extent"],
             arrays["qi"],
+            codebook=Codebook.restored(packed),
         )
 
     def recorded(self, snapshot: Snapshot, plan: BucketedPlan, *, keep_qi: bool) -> tuple[Roster, Int32]:

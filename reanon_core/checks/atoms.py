@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from reanon_core.checks.coded_memory import coded_memory
 from reanon_core.checks.groups import hosting_groups, unreadable, unreadable_verdict
 from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.model.errors import InvalidParameter, Problem, require
@@ -51,6 +52,7 @@ class Atoms:
             "columns": np.empty((0, 0), np.int32),
         }
 
+    @coded_memory
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
         """Divide the atoms by the groups of this release, and judge each on every column that was published of it.
 

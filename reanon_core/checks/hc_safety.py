@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from reanon_core.checks.coded_memory import coded_memory
 from reanon_core.checks.groups import size_summary, unreadable, unreadable_verdict
 from reanon_core.checks.membership_table import Appearances, same_values
 from reanon_core.compiled import compiled
@@ -108,6 +109,7 @@ class HcSafety:
         """Nobody appeared yet."""
         return Appearances.none().packed()
 
+    @coded_memory
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
         """Compare every group with all earlier groups that share people with it."""
         if lost := unreadable(entry):

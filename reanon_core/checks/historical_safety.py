@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from reanon_core.checks.coded_memory import coded_memory
 from reanon_core.checks.groups import unreadable, unreadable_verdict
 from reanon_core.checks.hc_safety import judged_ties
 from reanon_core.checks.membership_table import Appearances
@@ -50,6 +51,7 @@ class HistoricalSafety:
         """Nobody was published yet."""
         return {**Remembered.nobody().packed(), **_renamed(Appearances.none().packed())}
 
+    @coded_memory
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
         """Judge the groups by themselves, and against everything before."""
         if lost := unreadable(entry):

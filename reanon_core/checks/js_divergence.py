@@ -6,6 +6,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from reanon_core.checks.adversary_beliefs import Past, expectations, revised
+from reanon_core.checks.coded_memory import coded_memory
 from reanon_core.checks.groups import hosting_groups, unreadable, unreadable_verdict
 from reanon_core.model.arrays import Float64, Int32
 from reanon_core.model.background import Background
@@ -66,6 +67,7 @@ class JsDivergence:
         """Nobody was published yet."""
         return {}
 
+    @coded_memory
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
         """Judge every group by what was expected of its members, and remember what is known of them now."""
         if lost := unreadable(entry):

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from reanon_core.checks.coded_memory import coded_memory
 from reanon_core.checks.group_components import judged_components
 from reanon_core.checks.groups import unreadable, unreadable_verdict
 from reanon_core.checks.membership_table import Appearances
@@ -46,6 +47,7 @@ class Linear:
         """Nobody appeared yet."""
         return Appearances.none().packed()
 
+    @coded_memory
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
         """Look at every sum that a new group takes part in."""
         if lost := unreadable(entry):

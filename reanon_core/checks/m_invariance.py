@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from reanon_core.checks.coded_memory import coded_memory
 from reanon_core.checks.groups import (
     group_sizes,
     hosting_groups,
@@ -48,6 +49,7 @@ class MInvariance:
         """Nobody was published yet."""
         return Remembered.nobody().packed()
 
+    @coded_memory
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
         """Judge the groups, compare everybody's signature with all earlier ones, and remember it.
 

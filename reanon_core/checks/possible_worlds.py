@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from reanon_core.checks.coded_memory import coded_memory
 from reanon_core.checks.matchings import unmatched_components
 from reanon_core.model.arrays import MISSING, Bool, Int32, Int64
 from reanon_core.model.errors import InvalidParameter, Problem
@@ -49,6 +50,7 @@ class PossibleWorlds:
             "true": np.ones(self.ell, np.bool_),
         }
 
+    @coded_memory
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
         """Judge the rows of every world, and what they say of everybody."""
         if not entry.release.size and not len(entry.trace.persons):

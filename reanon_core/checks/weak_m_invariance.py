@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from reanon_core.checks.coded_memory import coded_memory
 from reanon_core.checks.groups import (
     ValueCounts,
     distinct_values,
@@ -101,6 +102,7 @@ class WeakMInvariance:
         """Nobody was published yet."""
         return Remembered.nobody().packed()
 
+    @coded_memory
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
         """Judge the groups, and compare everybody's signature with all earlier ones."""
         if lost := unreadable(entry):

@@ -1,8 +1,10 @@
 """What can go wrong, as typed errors that carry their objects and read as sentences."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -119,3 +121,12 @@ def require(problems: Sequence[Problem], error: type[ReanonError]) -> None:
     """Raise the error with every problem at once, if there is any."""
     if problems:
         raise error(problems)
+
+
+def collect_problems(problems: list[Problem], function: Callable[..., T], *given: object) -> T | None:
+    """The function's result; None if it raises one of our errors, whose problems are added to the list."""
+    try:
+        return function(*given)
+    except ReanonError as error:
+        problems.extend(error.problems)
+        return None

@@ -1,10 +1,12 @@
 """Private: history, snapshots and traces together, which is what the judge has."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from reanon_core.model.arrays import Bool
+from reanon_core.model.codebook import Codebook
 from reanon_core.model.history import History, Published
 from reanon_core.model.knowledge import Compromised, Knowledge, Presence
 from reanon_core.model.release import Auxiliary, Release
@@ -66,6 +68,15 @@ class Ledger:
     """The releases in order, with the truth behind each: the judge's view."""
 
     entries: tuple[Entry, ...]
+
+    def __post_init__(self) -> None:
+        """Hold that a code stands for the same value in all releases.
+
+        Raises: InvalidSnapshot.
+        """
+        for earlier, later in pairwise(entry.snapshot.schema for entry in self.entries):
+            if later is not earlier:
+                Codebook.of(earlier).require_extended_by(later)
 
     def history(self) -> History:
         """The public half."""

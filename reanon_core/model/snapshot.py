@@ -45,6 +45,12 @@ class Snapshot:
             raise InvalidSnapshot(Problem("snapshot arrays", "have one entry for each row and column"))
         if not np.all(self.persons[1:] > self.persons[:-1]):
             raise InvalidSnapshot(Problem("persons", "be unique and ascending"))
+        lists = (self.schema.sensitive.values, *self.schema.other_values)
+        for name, values, codes in zip(
+            self.schema.columns[-len(lists) :], lists, (self.sensitive, *self.other), strict=True
+        ):
+            if codes.size and codes.max() >= len(values):
+                raise InvalidSnapshot(Problem(f"the codes of column {name}", "be positions in its list of values"))
 
     @property
     def size(self) -> int:

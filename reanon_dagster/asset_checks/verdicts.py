@@ -19,9 +19,9 @@ def spec(
 ) -> dg.AssetCheckSpec:
     """A check that has an answer for each partition.
 
-    Blocking is what the page says of it. What really blocks is the step, which fails with the check.
+    `blocking` is what Dagster's page shows. What really blocks is the step, which fails with the check.
     """
-    with warnings.catch_warnings():  # partitions of checks are a preview in this version of Dagster: seen to work
+    with warnings.catch_warnings():  # Dagster calls partitioned checks a preview
         warnings.simplefilter("ignore", dg.PreviewWarning)
         return dg.AssetCheckSpec(
             check_name(name), asset=asset, description=description, partitions_def=partitions, blocking=blocking

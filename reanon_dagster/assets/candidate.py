@@ -5,53 +5,47 @@ from datetime import date
 
 import dagster as dg
 
-from reanon_core.model.errors import ReanonError, Refused
 from reanon_dagster.asset_checks.verdicts import results, specs
-from reanon_dagster.assets.metadata import candidate_metadata
-from reanon_dagster.assets.series_assets import Naming, refusals_as_failures
-from reanon_dagster.releasing.gate import require_sound
+from reanon_dagster.assets.metadata import NOTHING_TO_DO, candidate_metadata
+from reanon_dagster.assets.series_assets import SeriesAssets, refusals_as_failures
+from reanon_dagster.releasing.gate import require_acceptable
 from reanon_dagster.releasing.judgement import checks_of
-from reanon_dagster.releasing.release import candidate_for, latest_verdicts, remember_refusal
-from reanon_dagster.releasing.release_suites import candidate_suites, refusal_suites, write_docs
-from reanon_dagster.releasing.staged_candidate import stage
-from reanon_dagster.sources.snapshot_location import shown_path
+from reanon_dagster.releasing.release import refusal_recorded
+from reanon_dagster.releasing.release_suites import documented_candidate
+from reanon_dagster.releasing.series_view import read_continuable_view
+from reanon_dagster.releasing.stored_candidate import store_candidate
+from reanon_dagster.storage.series_store import read_verdicts
 
 DESCRIPTION = """
-The next release, computed from its snapshot and from what the series remembers of all releases before: **private**.
-Releases are made in order: any other than the next one is refused here. The checks judge it; if one fails, this step
-fails, nothing is published, and every later release is refused.
+The next release, computed from its snapshot and from everything published before: **private**. Releases are made in
+order; this step refuses any but the next one. Checks judge the candidate. If one fails, this step fails, nothing is
+published, and every later release has to wait.
 """
 
 
-def build_candidate(naming: Naming) -> dg.AssetsDefinition:
-    """The asset that computes, judges and stages a candidate."""
-    series, key = naming.series, naming.key("candidate")
-    checks = specs(checks_of(series), key, naming.partitions)
+def build_candidate(assets: SeriesAssets) -> dg.AssetsDefinition:
+    """The asset that computes, judges and stores a candidate."""
+    series, key = assets.series, assets.key("candidate")
+    checks = specs(checks_of(series), key, assets.partitions)
 
-    # It does not depend on itself one release back: a backfill never puts such an asset into one run with others, and
-    # would make the next candidate before this one is published. The ledger keeps the order. See docs/dagster.md.
-    @naming.asset("candidate", DESCRIPTION, deps=[naming.key("snapshot")], check_specs=checks)
+    # It does not depend on its own previous partition: a backfill never runs such an asset together with others, and
+    # would make the next candidate before this one is published. The store keeps the order. See docs/dagster.md.
+    @assets.asset("candidate", DESCRIPTION, deps=[assets.key("snapshot")], check_specs=checks)
     def candidate(context: dg.AssetExecutionContext) -> Iterator[dg.AssetCheckResult | dg.MaterializeResult[None]]:
-        release = naming.release(context)
+        release = assets.release(context)
+        pages: list[str] = []
         with refusals_as_failures():
-            try:
-                made = candidate_for(series, release, date.today(), progress=context.log.info)  # noqa: DTZ011
-            except ReanonError as error:
-                if suites := refusal_suites(series, release, error):
-                    write_docs(series, suites)
-                raise
+            view = read_continuable_view(series)
+            today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
+            made = documented_candidate(series, view, release, today, progress=context.log.info, report=pages.append)
             if made is None:
-                yield from results(latest_verdicts(series), key)
-                yield dg.MaterializeResult(metadata={"release": release, "nothing to do": "published, same snapshot"})
+                yield from results(read_verdicts(series.private_folder, view.position - 1), key)
+                yield dg.MaterializeResult(metadata={"release": release, **NOTHING_TO_DO})
                 return
             yield from results(made.verdicts, key)
-            docs = write_docs(series, candidate_suites(series, made))
-            try:
-                require_sound(made)
-            except Refused as error:
-                remember_refusal(series, release, error)
-                raise
-            stage(series, made)
-        yield dg.MaterializeResult(metadata={**candidate_metadata(series, made), "Data Docs": shown_path(series, docs)})
+            with refusal_recorded(series, release):
+                require_acceptable(made)
+            store_candidate(series, made)
+        yield dg.MaterializeResult(metadata={**candidate_metadata(view, made), "Data Docs": pages[0]})
 
     return candidate

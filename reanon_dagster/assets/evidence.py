@@ -1,4 +1,4 @@
-"""The evidence: what an adversary gets from the releases so far, and what they are still good for."""
+"""The evidence: what an adversary learns from the releases so far, and how useful the latest one is."""
 
 import resource
 import time
@@ -7,27 +7,28 @@ from collections.abc import Iterator
 import dagster as dg
 
 from reanon_dagster.assets.plots import history_plot
-from reanon_dagster.assets.series_assets import Naming, refusals_as_failures
+from reanon_dagster.assets.series_assets import SeriesAssets, refusals_as_failures
 from reanon_dagster.releasing.evidence import evidence_of
 
 DESCRIPTION = """
-Something to look at: all releases so far are attacked together, with the strongest knowledge that the technique allows
-for, and the usefulness of this release is measured. Numbers only; nobody is named.
+What the releases reveal and what they are worth: all releases so far are attacked together, with the strongest
+background knowledge that the technique assumes, and the utility of this release is measured. Numbers only; no person
+is named.
 """
 
 
 def readable(value: float) -> float:
-    """Whole numbers as they are, others with four digits."""
+    """A number with at most four digits after rounding; whole numbers stay exact."""
     return int(value) if value == int(value) else float(f"{value:.4g}")
 
 
-def build_evidence(naming: Naming) -> dg.AssetsDefinition:
-    """The asset that attacks and measures what is out."""
-    series = naming.series
+def build_evidence(assets: SeriesAssets) -> dg.AssetsDefinition:
+    """The asset that attacks the published releases and measures the latest one."""
+    series = assets.series
 
-    @naming.asset("evidence", DESCRIPTION, deps=[naming.key("published")])
+    @assets.asset("evidence", DESCRIPTION, deps=[assets.key("published")])
     def evidence(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
-        release, began = naming.release(context), time.perf_counter()
+        release, began = assets.release(context), time.perf_counter()
         with refusals_as_failures():
             found = evidence_of(series, release, progress=context.log.info)
         yield dg.MaterializeResult(

@@ -10,7 +10,7 @@ DAYS = {"daily": 1, "weekly": 7, "monthly": 31, "quarterly": 92, "yearly": 366}
 
 
 def freshness_policy(calendar: Calendar) -> dg.FreshnessPolicy | None:
-    """Late is a release that did not come within two periods of the one before; a warning after one and a half."""
+    """A release is late after two periods without a new one, with a warning after one and a half."""
     if not isinstance(calendar, RegularCalendar):
         return None
     period = timedelta(days=DAYS[calendar.cadence.name])

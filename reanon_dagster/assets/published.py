@@ -1,34 +1,34 @@
-"""The published release: what everybody may download."""
+"""The published release: what anyone may download."""
 
 from collections.abc import Iterator
 
 import dagster as dg
 
 from reanon_dagster.assets.freshness import freshness_policy
-from reanon_dagster.assets.metadata import published_metadata
-from reanon_dagster.assets.series_assets import Naming, refusals_as_failures
-from reanon_dagster.releasing.staged_candidate import publish_staged
+from reanon_dagster.assets.metadata import NOTHING_TO_DO, published_metadata
+from reanon_dagster.assets.series_assets import SeriesAssets, refusals_as_failures
+from reanon_dagster.releasing.series_view import read_continuable_view
+from reanon_dagster.releasing.stored_candidate import publish_stored_candidate
 
 DESCRIPTION = """
-What everybody may download: the released table, how many counterfeits each group holds, and a manifest with the digest
-of every file. This step is the gate. It judges the candidate once more against the ledger, then advances the series'
-memory and publishes in one transaction, or does nothing.
+What anyone may download: the released table, how many counterfeits each group holds, and a manifest with the digest
+of every file. This step is the gate. It judges the candidate again with the memory of the store; then one transaction
+advances the series and publishes the release, or nothing changes.
 """
 
 
-def build_published(naming: Naming) -> dg.AssetsDefinition:
-    """The asset that lets a candidate through the gate."""
-    series = naming.series
+def build_published(assets: SeriesAssets) -> dg.AssetsDefinition:
+    """The asset that publishes a candidate through the gate."""
+    series = assets.series
     late = freshness_policy(series.calendar)
 
-    @naming.asset("published", DESCRIPTION, deps=[naming.key("candidate")], freshness_policy=late)
+    @assets.asset("published", DESCRIPTION, deps=[assets.key("candidate")], freshness_policy=late)
     def published(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
-        release = naming.release(context)
+        release = assets.release(context)
         with refusals_as_failures():
-            record = publish_staged(series, release)
-            metadata = published_metadata(series, release, naming.key("snapshot"))
-        if record is None:
-            metadata["nothing to do"] = "published, same snapshot"
-        yield dg.MaterializeResult(metadata=metadata)
+            view = read_continuable_view(series)
+            made = publish_stored_candidate(series, view, release)
+            metadata = published_metadata(series, made or view.records[-1], assets.key("snapshot"))
+        yield dg.MaterializeResult(metadata=metadata if made else {**metadata, **NOTHING_TO_DO})
 
     return published

@@ -1,4 +1,4 @@
-"""The snapshot: the table at one time, read and judged before anything is computed from it."""
+"""The snapshot: the table at one time, read and validated before anything is computed from it."""
 
 from collections.abc import Iterator
 
@@ -6,47 +6,48 @@ import dagster as dg
 
 from reanon_core.model.errors import InvalidSnapshot
 from reanon_dagster.asset_checks.verdicts import spec
-from reanon_dagster.assets.series_assets import Naming, refusals_as_failures
+from reanon_dagster.assets.series_assets import SeriesAssets, refusals_as_failures
 from reanon_dagster.releasing.drift import drift_of
-from reanon_dagster.releasing.release_suites import refusal_suites, write_docs
-from reanon_dagster.releasing.snapshot_intake import read_open
+from reanon_dagster.releasing.release_suites import document_refusal
+from reanon_dagster.releasing.series_view import read_continuable_view
+from reanon_dagster.releasing.snapshot_intake import read_open_release
 from reanon_dagster.series.series import Series
 from reanon_dagster.sources.snapshot_reader import Read
 
 DESCRIPTION = """
 The table of people at one time, as the source has it: **private**. This step reads it and checks that it can be used:
-ids are there and unique, no sensitive value is missing, types and domains are as the series file says. Nothing of it is
-stored here. Once the release is published its snapshot is frozen: the same one again is fine, another one is refused.
+every row has an id, ids are unique, no sensitive value is missing, types and domains are as the series file declares.
+Nothing of it is stored here. Once the release is published its snapshot is frozen: any other is refused.
 """
 
 
-def build_snapshot(naming: Naming) -> dg.AssetsDefinition:
+def build_snapshot(assets: SeriesAssets) -> dg.AssetsDefinition:
     """The asset that validates a snapshot."""
-    series, key = naming.series, naming.key("snapshot")
+    series, key = assets.series, assets.key("snapshot")
     specs = [
-        spec("valid", key, "The snapshot can be used.", naming.partitions),
+        spec("valid", key, "The snapshot can be used.", assets.partitions),
         spec(
             "drift",
             key,
             "The number of people is close to that of the release before.",
-            naming.partitions,
+            assets.partitions,
             blocking=series.config.max_drift is not None,
         ),
     ]
 
-    @naming.asset("snapshot", DESCRIPTION, check_specs=specs)
+    @assets.asset("snapshot", DESCRIPTION, check_specs=specs)
     def snapshot(context: dg.AssetExecutionContext) -> Iterator[dg.AssetCheckResult | dg.MaterializeResult[None]]:
-        release = naming.release(context)
+        release = assets.release(context)
         with refusals_as_failures():
+            view = read_continuable_view(series)
             try:
-                read, before = read_open(series, release)
+                read = read_open_release(series, view, release)
             except InvalidSnapshot as error:
-                if suites := refusal_suites(series, release, error):
-                    write_docs(series, suites)
+                document_refusal(series, release, error)
                 yield dg.AssetCheckResult(check_name="valid", passed=False, description=error.redacted())
                 raise
         yield dg.AssetCheckResult(check_name="valid", passed=True, metadata={"people": read.rows})
-        yield _drift(series, read, before)
+        yield _drift(series, read, view.people_before(release))
         yield dg.MaterializeResult(
             metadata={"people": read.rows, "release": release, "input digest": read.input_digest},
             data_version=dg.DataVersion(read.input_digest[:16]),

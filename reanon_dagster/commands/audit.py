@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reanon_core.catalog import ATTACKS, build_attack
+from reanon_core.finding_truth import worth
 from reanon_core.model.errors import InvalidParameter, Problem, Refused
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
@@ -15,16 +16,15 @@ from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Attack, Memory
 from reanon_dagster.commands.adversary_options import declared_knowledge
 from reanon_dagster.commands.output import progress, say, table, warn
-from reanon_dagster.releasing.finding_truth import worth
 from reanon_dagster.releasing.judgement import Progress, checks_of
-from reanon_dagster.releasing.release import look
+from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened
 
 
 @dataclass(frozen=True)
-class Judged:
+class ReleaseVerdict:
     """The verdict on one release."""
 
     release: str
@@ -32,8 +32,8 @@ class Judged:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Audit a series of ours, or releases that others made."""
-    attacks = chosen(options.attack)
+    """Audit a series, or releases made elsewhere."""
+    attacks = chosen_attacks(options.attack)
     if options.releases:
         from reanon_dagster.commands import audit_files
 
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     if options.series is None:
         raise InvalidParameter(Problem("audit", "be given a SERIES.yaml, or --releases and --schema"))
     series = load_series(options.series)
-    records = look(series).records
+    records = read_view(series).records
     if not records:
         say(f"{series.name}: nothing is published yet", quiet=options.quiet)
         return 0
@@ -49,24 +49,24 @@ def run(options: argparse.Namespace) -> int:
         with opened(series.private_folder, read_only=True) as connection:
             ledger = store_reader.ledger(connection, series.schema)
         knowledge = declared_knowledge(series, ledger, options)
-        judged = []
+        verdicts = []
         for check in checks_of(series):
             step(f"checking {check.name}")
             memory: Memory = check.initial_memory()
             for record, entry in zip(records, ledger.entries, strict=True):
                 verdict, memory = check.examine(entry, memory)
-                judged.append(Judged(record.release, verdict))
-        findings = attacked(attacks, ledger.history(), knowledge, named=options.attack is not None, step=step)
+                verdicts.append(ReleaseVerdict(record.release, verdict))
+        findings = run_attacks(attacks, ledger.history(), knowledge, named=options.attack is not None, step=step)
         findings = [worth(found, ledger, knowledge) for found in findings]
-    tell(series.title, judged, findings, quiet=options.quiet)
-    write_json(options.json, judged, findings)
-    broken = sorted({one.verdict.check for one in judged if one.verdict.required and not one.verdict.holds})
+    show_answers(series.title, verdicts, findings, quiet=options.quiet)
+    write_json(options.json, verdicts, findings)
+    broken = sorted({one.verdict.check for one in verdicts if one.verdict.required and not one.verdict.holds})
     if broken:
         raise Refused(f"{series.name}: failed checks: {', '.join(broken)}")
     return 0
 
 
-def chosen(listed: str | None) -> list[Attack]:
+def chosen_attacks(listed: str | None) -> list[Attack]:
     """The attacks named on the command line, or all.
 
     Raises: InvalidParameter.
@@ -75,7 +75,7 @@ def chosen(listed: str | None) -> list[Attack]:
     return [build_attack(name) for name in names]
 
 
-def attacked(
+def run_attacks(
     attacks: Sequence[Attack],
     history: History,
     knowledge: Knowledge,
@@ -83,7 +83,7 @@ def attacked(
     named: bool,
     step: Progress,
 ) -> list[Findings]:
-    """What each attack finds; one that cannot run on so much data is left out unless it was asked for."""
+    """What each attack finds; one that cannot run on so much data is left out unless it was named."""
     findings = []
     for attack in attacks:
         step(f"attacking: {attack.name}")
@@ -92,19 +92,19 @@ def attacked(
         except InvalidParameter as error:
             if named:
                 raise
-            warn(f"attack {attack.name} is left out: {error}")
+            warn(f"attack {attack.name} was left out: {error}")
     return findings
 
 
-def tell(title: str, judged: Sequence[Judged], findings: Sequence[Findings], *, quiet: bool) -> None:
-    """The answers as two tables."""
+def show_answers(title: str, verdicts: Sequence[ReleaseVerdict], findings: Sequence[Findings], *, quiet: bool) -> None:
+    """Print the answers as two tables."""
     rows = []
-    for check in dict.fromkeys(one.verdict.check for one in judged):
-        mine = [one for one in judged if one.verdict.check == check]
-        failing = [one.release for one in mine if not one.verdict.holds]
+    for check in dict.fromkeys(one.verdict.check for one in verdicts):
+        its_own = [one for one in verdicts if one.verdict.check == check]
+        failing = [one.release for one in its_own if not one.verdict.holds]
         answer = "holds" if not failing else f"fails in {', '.join(failing)}"
-        violations = sum(one.verdict.violations for one in mine)
-        rows.append((check, answer, str(violations), mine[-1].verdict.sentence))
+        violations = sum(one.verdict.violations for one in its_own)
+        rows.append((check, answer, str(violations), its_own[-1].verdict.sentence))
     if rows:
         table(("check", "answer", "violations", "rule"), rows, quiet=quiet, title=f"{title}: checks")
     attacks = [(found.attack, f"{found.exposed:,}", f"{found.of:,}", found.note) for found in findings]
@@ -112,8 +112,8 @@ def tell(title: str, judged: Sequence[Judged], findings: Sequence[Findings], *, 
         table(("attack", "exposed", "of", "note"), attacks, quiet=quiet, title=f"{title}: attacks")
 
 
-def write_json(path: Path | None, judged: Sequence[Judged], findings: Sequence[Findings]) -> None:
-    """The answers for a program: aggregates only, no person."""
+def write_json(path: Path | None, verdicts: Sequence[ReleaseVerdict], findings: Sequence[Findings]) -> None:
+    """Write the answers for a program: aggregates only, no person."""
     if path is None:
         return
     document = {
@@ -125,7 +125,7 @@ def write_json(path: Path | None, judged: Sequence[Judged], findings: Sequence[F
                 "violations": one.verdict.violations,
                 "observed": one.verdict.observed,
             }
-            for one in judged
+            for one in verdicts
         ],
         "attacks": [
             {"attack": found.attack, "exposed": found.exposed, "of": found.of, "note": found.note, **found.extra}

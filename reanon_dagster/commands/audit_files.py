@@ -5,19 +5,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reanon_core.model.errors import InvalidParameter, InvalidSnapshot, Problem, counted, require
+from reanon_core.model.errors import InvalidParameter, InvalidSnapshot, Problem, collect_problems, counted, require
 from reanon_core.model.finding import Findings
 from reanon_core.protocols import Attack
 from reanon_dagster.commands.adversary_options import given_compromised
-from reanon_dagster.commands.audit import attacked, tell, write_json
+from reanon_dagster.commands.audit import run_attacks, show_answers, write_json
 from reanon_dagster.commands.output import progress, say, warn
-from reanon_dagster.series.problems import collect_problems
 from reanon_dagster.series.series_file import load_schema
 from reanon_dagster.sources.external_releases import read_external_releases, read_people
 
 
 def run(options: argparse.Namespace, attacks: Sequence[Attack]) -> int:
-    """Attack the releases with what the people file says an adversary knows."""
+    """Attack the releases with the knowledge in the people file."""
     files: list[Path] = options.releases
     _require_options(options)
     id_column, schema, optional = load_schema(options.schema)
@@ -39,15 +38,15 @@ def run(options: argparse.Namespace, attacks: Sequence[Attack]) -> int:
             quiet=options.quiet,
         )
     with progress("attacking", quiet=options.quiet) as step:
-        findings = attacked(attacks, history, knowledge, named=options.attack is not None, step=step)
-    tell("releases of others", [], findings, quiet=options.quiet)
-    _warn_of_strangers(findings)
+        findings = run_attacks(attacks, history, knowledge, named=options.attack is not None, step=step)
+    show_answers("releases made elsewhere", [], findings, quiet=options.quiet)
+    _warn_of_unmatched_people(findings)
     write_json(options.json, [], findings)
     return 0
 
 
 def release_names(files: Sequence[Path]) -> list[str]:
-    """What the people file calls the releases: file names without ending, or folders where files have one name."""
+    """The names of the releases in the people file: file names without ending, or folders if the names are equal."""
     stems = [file.stem for file in files]
     if len(set(stems)) == len(files):
         return stems
@@ -63,18 +62,18 @@ def _require_options(options: argparse.Namespace) -> None:
         problems.append(
             Problem(
                 "--people",
-                "say whom to attack: a file with the quasi-identifiers of people, an id, and a column `release`",
-                help="release holds the file name (without its ending) or the number of each release they are in",
+                "name the people to attack: a file with their quasi-identifiers, an id, and a column `release`",
+                help="`release` holds the file name (without its ending) or the number of a release they are in",
             )
         )
     require(problems, InvalidParameter)
 
 
-def _warn_of_strangers(findings: Sequence[Findings]) -> None:
-    """Say it where people fit no group: nobody seems exposed if the two files speak of different units."""
-    strangers = max((int(found.extra.get("without candidates", 0)) for found in findings), default=0)
-    if strangers:
+def _warn_of_unmatched_people(findings: Sequence[Findings]) -> None:
+    """Warn of people who fit no group: files in different units would make no one seem exposed."""
+    unmatched = max((int(found.extra.get("without candidates", 0)) for found in findings), default=0)
+    if unmatched:
         warn(
-            f"{counted(strangers, 'person fits', 'people fit')} no value in all of their releases, so nothing is said "
-            f"about them; were they left out, or do releases and people write their values differently?"
+            f"{counted(unmatched, 'person has', 'people have')} no possible value in all of their releases, so nothing "
+            f"is inferred about them; were they left out, or do the two files write their values differently?"
         )

@@ -7,7 +7,7 @@ from reanon_dagster.series.template import write_example
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the example; never over a file that is there."""
+    """Write the example; existing files are never overwritten."""
     write_example(options.folder)
     series = options.folder / "series.yaml"
     say(f"wrote {series} and an example beside it; next: reanon backfill {series}", quiet=options.quiet)

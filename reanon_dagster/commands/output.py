@@ -1,4 +1,4 @@
-"""How the commands speak: results on standard output, progress and warnings on standard error."""
+"""What commands print: results on standard output, progress and warnings on standard error."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -11,30 +11,31 @@ if TYPE_CHECKING:
 
 
 def say(text: str, *, quiet: bool) -> None:
-    """A line of the result."""
+    """Print a line of the result."""
     if not quiet:
         sys.stdout.write(f"{text}\n")
 
 
 def warn(text: str) -> None:
-    """A line that a person should see even in a pipe."""
+    """Print a line that is seen even if the result goes into a pipe."""
     sys.stderr.write(f"reanon: {text}\n")
 
 
-def caution(series: "Series") -> None:
-    """What the steward must know about the technique, if anything."""
+def warn_of_caution(series: "Series") -> None:
+    """Print what the steward must know about the technique, if anything."""
     if series.technique.caution:
         warn(f"caution: {series.technique.caution}")
 
 
-def attend(name: str, candidate: "Candidate | None") -> None:
-    """What the steward must read about a release, also in a pipe."""
-    for note in candidate.notes if candidate else ():
-        warn(f"{name} {candidate.release if candidate else ''}: {note}")
+def warn_of_notes(series: str, candidate: "Candidate | None") -> None:
+    """Print what the steward must read about a release."""
+    if candidate is not None:
+        for note in candidate.notes:
+            warn(f"{series} {candidate.release}: {note}")
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, quiet: bool, title: str | None = None) -> None:
-    """A table on standard output; numbers to the right."""
+    """Print a table, with numbers aligned to the right."""
     if quiet:
         return
     from rich import box
@@ -42,8 +43,8 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, quiet: bool
     from rich.table import Table
 
     shown = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for place, heading in enumerate(headings):
-        numeric = all(_is_number(row[place]) for row in rows) and bool(rows)
+    for column, heading in enumerate(headings):
+        numeric = all(_is_number(row[column]) for row in rows) and bool(rows)
         shown.add_column(heading, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         shown.add_row(*row)
@@ -53,7 +54,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, quiet: bool
 
 @contextmanager
 def progress(title: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A line that shows what is going on; nothing where nobody watches."""
+    """A line that shows the current step; nothing if standard error is not a terminal."""
     if quiet or not sys.stderr.isatty():
         yield lambda _: None
         return

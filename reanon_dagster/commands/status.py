@@ -1,27 +1,30 @@
-"""`reanon status`: how it stands with every release."""
+"""`reanon status`: which releases are published, ready, waiting or refused."""
 
 import argparse
 from datetime import date
 
 from reanon_core.model.errors import ReanonError
 from reanon_dagster.commands.output import say, table, warn
-from reanon_dagster.releasing.release import look
 from reanon_dagster.releasing.release_order import statuses
+from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.series.discovery import find_series
 from reanon_dagster.series.series_file import load_series
 
 
 def run(options: argparse.Namespace) -> int:
-    """One table for each series."""
+    """Print one table for each series."""
     paths = [options.series] if options.series else find_series()
     if not paths:
-        say("no series found: name a series.yaml, or put folders of series into REANON_SERIES", quiet=options.quiet)
+        say(
+            "no series found; name a series.yaml, or list the folders of your series in REANON_SERIES",
+            quiet=options.quiet,
+        )
         return 0
     code = 0
     for path in paths:
         try:
             series = load_series(path)
-            view = look(series)
+            view = read_view(series)
         except ReanonError as error:
             if options.series:
                 raise
@@ -30,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
             code = error.exit_code
             continue
         today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
-        listed = statuses(series, view.records, view.refusals, today)
+        listed = statuses(series, view.records, view.summary.refusals, today)
         rows = [(status.release, status.status.value, status.reason) for status in listed]
         table(("release", "status", ""), rows, quiet=options.quiet, title=series.title)
     return code

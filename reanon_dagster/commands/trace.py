@@ -1,4 +1,4 @@
-"""`reanon trace`: private; which published row shows which person."""
+"""`reanon trace`: which published row shows which person. Private."""
 
 import argparse
 import os
@@ -9,13 +9,12 @@ import numpy as np
 
 from reanon_core.model.errors import InvalidParameter, Problem, Refused, counted
 from reanon_dagster.commands.output import say
-from reanon_dagster.releasing.release import look
+from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.sources.snapshot_location import snapshot_exists, snapshot_place
 from reanon_dagster.sources.snapshot_reader import read_ids
 from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened
-from reanon_dagster.storage.pseudonym_key import pseudonym_key
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,47 +24,46 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read the source again, since the store keeps pseudonyms only, and join it with the trace."""
+    """Join the ids of the source with the trace: the store keeps only pseudonyms."""
     import pyarrow as pa
     import pyarrow.parquet
 
     series = load_series(options.series)
-    view = look(series)
-    record = next((one for one in view.records if one.release == options.release), None)
+    view = read_view(series)
+    record = view.record(options.release)
     if record is None:
         raise InvalidParameter(Problem("release", "be a published one", options.release, "see reanon status"))
     if options.worlds and not series.technique.declaration.has_worlds:
         raise InvalidParameter(Problem("--worlds", f"be left out: {series.technique.name} has no worlds"))
     if not snapshot_exists(series, options.release):
-        snapshot = snapshot_place(series, options.release)
+        place = snapshot_place(series, options.release)
         raise Refused(
-            f"the snapshot {snapshot} is gone, and the store keeps keyed pseudonyms only; "
-            f"bring it back to trace release {options.release}"
+            f"the snapshot {place} is gone, and the store keeps only keyed pseudonyms; "
+            f"restore the snapshot to trace release {options.release}"
         )
-    key = pseudonym_key(series.private_folder, view.frozen.get("key"))
-    ids, persons = read_ids(series, options.release, key)
+    ids, persons = read_ids(series, options.release, view.key)
     with opened(series.private_folder, read_only=True) as connection:
         trace = store_reader.trace(connection, record.position)
         remembered = store_reader.remembered(connection, record.position)
         worlds = store_reader.witness(connection, record.position) if options.worlds else None
     if not np.isin(trace.persons, np.concatenate([persons, remembered])).all():
-        raise Refused(f"the snapshot of {options.release} is not the one it was published from; bring that one back")
+        raise Refused(f"release {options.release} was published from another snapshot; restore that snapshot")
     earlier = [one.release for one in view.records[: record.position]]
-    ids, persons = _with_those_who_left(series, earlier, key, remembered, ids, persons)
+    ids, persons = _with_people_who_left(series, earlier, view.key, remembered, ids, persons)
     order = persons.argsort()
-    place = order[persons[order].searchsorted(trace.persons)]
+    position = order[persons[order].searchsorted(trace.persons)]
     seen = {} if worlds is None else {f"world_{at + 1}": rows for at, rows in enumerate(worlds.rows)}
-    columns = pa.table({"id": ids.take(pa.array(place)), "row": pa.array(trace.rows), **seen})
+    columns = pa.table({"id": ids.take(pa.array(position)), "row": pa.array(trace.rows), **seen})
     with os.fdopen(os.open(options.out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         pyarrow.parquet.write_table(columns, file)
     say(f"{series.name} {options.release}: traced {columns.num_rows} rows (private)", quiet=options.quiet)
     return 0
 
 
-def _with_those_who_left(
+def _with_people_who_left(
     series: "Series", earlier: Sequence[str], key: bytes, remembered: "Int64", ids: "pa.Array", persons: "Int64"
 ) -> "tuple[pa.Array, Int64]":
-    """The ids also of people who are not in the snapshot any more: those of the latest one that has them.
+    """The ids and pseudonyms, completed by people who left the table, from the latest snapshot that has them.
 
     Raises: Refused if no snapshot has them.
     """
@@ -85,7 +83,7 @@ def _with_those_who_left(
     left = remembered[~np.isin(remembered, persons)]
     if len(left):
         raise Refused(
-            f"{counted(len(left), 'row shows somebody', 'rows show people')} who had left the table before, and no "
-            f"earlier snapshot that is there has them; bring the earlier snapshots back"
+            f"{counted(len(left), 'row shows a person', 'rows show people')} who had left the table, and no earlier "
+            f"snapshot with their ids is there; restore the earlier snapshots"
         )
     return ids, persons

@@ -1,36 +1,73 @@
-"""`reanon validate`: every error in the series file and its first snapshot, at once."""
+"""`reanon validate`: every error in the series file and the next snapshot, and whether the release would be refused."""
 
 import argparse
+from datetime import date
 
-from reanon_core.model.errors import counted
-from reanon_dagster.commands.output import attend, caution, say
-from reanon_dagster.releasing.judgement import prepare
-from reanon_dagster.releasing.release import sound
-from reanon_dagster.releasing.release_order import expected
+from reanon_core.model.errors import InvalidSnapshot, OutOfOrder, ReanonError, Refused, Unpublishable, counted
+from reanon_dagster.commands.output import say, warn, warn_of_caution, warn_of_notes
+from reanon_dagster.releasing.candidate import Candidate
+from reanon_dagster.releasing.gate import require_acceptable
+from reanon_dagster.releasing.release import make_candidate
+from reanon_dagster.releasing.release_order import due_day, next_release
+from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view, read_view
+from reanon_dagster.releasing.snapshot_intake import read_release
+from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.sources.snapshot_location import snapshot_exists, snapshot_place
-from reanon_dagster.sources.snapshot_reader import read_snapshot
-from reanon_dagster.storage.pseudonym_key import check_value, pseudonym_key
 
 
 def run(options: argparse.Namespace) -> int:
-    """Load, read, and try: publish nothing and write nothing."""
+    """Take the way of `reanon publish` up to the gate, and write nothing."""
     series = load_series(options.series)
-    caution(series)
-    view = sound(series)
-    release = expected(series, view.records)
-    name = series.name
+    warn_of_caution(series)
+    try:
+        view = read_continuable_view(series)
+    except Refused as error:
+        return _report_refusal(series, error)
+    release = next_release(series, view.records)
     if release is None:
-        say(f"{name}: the series file is sound; every release is published", quiet=options.quiet)
-    elif snapshot_exists(series, release):
-        key = pseudonym_key(series.private_folder, view.frozen.get("key"))
-        read = read_snapshot(series, release, key, view.standing.values, view.standing.other_values)
-        made = prepare(series, release, read, view.standing, key_check=check_value(key))  # would it be refused?
-        people = counted(read.rows, "person", "people")
-        selected = f", {read.selected:,} of them selected" if read.selected < read.rows else ""
-        attend(name, made)
-        say(f"{name}: sound, with {people} in the snapshot of {release}{selected}", quiet=options.quiet)
+        say(f"{series.name}: valid; every release is published", quiet=options.quiet)
+    elif not snapshot_exists(series, release):
+        place = snapshot_place(series, release)
+        say(f"{series.name}: valid; release {release} has no snapshot yet ({place})", quiet=options.quiet)
     else:
-        snapshot = snapshot_place(series, release)
-        say(f"{name}: the series file is sound; no snapshot of {release} yet ({snapshot})", quiet=options.quiet)
+        return _validate_release(series, view, release, quiet=options.quiet)
     return 0
+
+
+def _validate_release(series: Series, view: SeriesView, release: str, *, quiet: bool) -> int:
+    today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
+    due = due_day(series, release, today)
+    try:
+        candidate = make_candidate(series, view, release, due, dry_run=True)
+        if candidate is None:
+            raise AssertionError("the next release is not the latest one")
+        require_acceptable(candidate)
+    except (Refused, Unpublishable, OutOfOrder) as error:
+        warn(f"{series.name}: release {release} would be refused: {error}")
+        return error.exit_code
+    warn_of_notes(series.name, candidate)
+    when = "" if due == today else f" once it is due, on {due}"
+    say(f"{series.name}: valid: {_people(candidate)}; the release would be published{when}", quiet=quiet)
+    return 0
+
+
+def _people(candidate: Candidate) -> str:
+    selected = int(candidate.entry.snapshot.in_table().selection.sum())
+    some = f", {selected:,} of them selected" if selected < candidate.people else ""
+    return f"{counted(candidate.people, 'person', 'people')} in the snapshot of {candidate.release}{some}"
+
+
+def _report_refusal(series: Series, refusal: Refused) -> int:
+    """Report why the series cannot go on, and with it every error of the next snapshot."""
+    errors: list[ReanonError] = [refusal]
+    view = read_view(series)
+    release = next_release(series, view.records)
+    try:
+        if release is not None and snapshot_exists(series, release):
+            read_release(series, view, release)
+    except (InvalidSnapshot, Refused) as error:  # refused, if the key is lost too
+        errors.append(error)
+    for sentence in "\n".join(str(error) for error in errors).splitlines():
+        warn(sentence)
+    return max(error.exit_code for error in errors)

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reanon_core.adversary_knowledge import with_background
 from reanon_core.catalog import ATTACKS, METRICS, build_attack
+from reanon_core.finding_truth import worth
 from reanon_core.model.errors import OutOfOrder
 from reanon_core.model.ledger import Ledger
-from reanon_dagster.releasing.adversary_knowledge import with_background
-from reanon_dagster.releasing.finding_truth import worth
 from reanon_dagster.releasing.judgement import Progress, silent
 from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened
@@ -75,7 +75,7 @@ def _attacked(series: "Series", ledger: Ledger, progress: Progress) -> dict[str,
         progress(f"attacking: {name}")
         knowledge = ledger.knowledge()
         if informed:
-            knowledge = with_background(series, ledger, knowledge)
+            knowledge = with_background(series.adversary_background, ledger, knowledge)
         findings = build_attack(name).run(ledger.history(), knowledge)
         numbers |= {f"exposed by {name}": float(findings.exposed), f"attacked by {name}": float(findings.of)}
         if informed:

@@ -1,4 +1,4 @@
-"""The gate: nothing passes but a candidate whose every required verdict holds, for exactly its own digest."""
+"""The gate: only a candidate whose required verdicts all hold, for exactly its own digest, is published."""
 
 import hashlib
 import json
@@ -6,14 +6,15 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reanon_core import __version__
+from reanon_core.judgement import require_verdicts
 from reanon_core.model.errors import Refused
 from reanon_core.model.history import Published
 from reanon_dagster.releasing.candidate import Candidate, digest
+from reanon_dagster.releasing.manifest import manifest_of
 from reanon_dagster.storage import published_folder, store_reader, store_writer
 from reanon_dagster.storage.connection import opened
 from reanon_dagster.storage.pseudonym_key import private_folder
-from reanon_dagster.storage.records import Commit, Recorded
+from reanon_dagster.storage.records import Commit, ReleaseRecord
 
 if TYPE_CHECKING:
     import duckdb
@@ -21,38 +22,32 @@ if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
 
 STAGING = "staging"
+"""The private folder of files that are written and not public yet."""
 
 
-def require_sound(candidate: Candidate) -> None:
-    """Refuse a candidate that failed a required check, or was judged as something else than it is.
+def require_acceptable(candidate: Candidate) -> None:
+    """Refuse a candidate that failed a required check, or that is not the one its checks judged.
 
     Raises: Refused.
     """
     if candidate.judged != digest(candidate.entry):
-        raise Refused(f"release {candidate.release} is not what its checks have judged; prepare it again")
-    withheld = candidate.entry.withheld
-    if withheld != sum(candidate.withheld.values()):
-        raise Refused(f"release {candidate.release} leaves out {withheld} people and does not say why for all of them")
-    if not candidate.verdicts:
-        raise Refused(f"release {candidate.release} was not judged by any check")
-    if candidate.failed:
-        said = "; ".join(f"{verdict.check} fails ({verdict.violations} violations)" for verdict in candidate.failed)
-        raise Refused(f"release {candidate.release} is refused: {said}; nothing was published")
+        raise Refused(f"release {candidate.release} is not what its checks judged; compute it again")
+    require_verdicts(candidate.release, candidate.entry, candidate.verdicts, candidate.withheld)
 
 
-def accept(series: "Series", candidate: Candidate) -> Recorded:
-    """Publish: files are written privately, the store advances in one transaction, the files are brought out.
+def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
+    """Publish: write the files privately, advance the store in one transaction, move the files to the public folder.
 
-    Killed before the transaction, nothing happened; killed after it, `recover` brings the files out.
+    A kill before the transaction changes nothing. After a later kill, `recover` moves the files.
 
     Raises: Refused, OutOfOrder.
     """
-    require_sound(candidate)
-    with opened(series.private_folder, read_only=False) as connection:  # nobody else stages or brings out meanwhile
+    require_acceptable(candidate)
+    # The connection is also a lock: meanwhile no other process stages or moves files.
+    with opened(series.private_folder, read_only=False) as connection:
         staged = private_folder(series.private_folder / STAGING) / candidate.release
-        shutil.rmtree(staged, ignore_errors=True)
-        manifest = _staged_files(series, candidate, staged, _previous_digest(connection))
-        record = Recorded(
+        manifest = _stage_files(series, candidate, staged, _previous_digest(connection))
+        record = ReleaseRecord(
             position=candidate.position,
             release=candidate.release,
             input_digest=candidate.input_digest,
@@ -72,12 +67,12 @@ def accept(series: "Series", candidate: Candidate) -> Recorded:
             frozen={"fingerprint": json.dumps(series.fingerprint(), sort_keys=True), "key": candidate.key_check},
         )
         store_writer.commit(connection, change)
-        published_folder.bring_out(staged, series.published_folder / candidate.release)
+        published_folder.move_to_public(staged, series.published_folder / candidate.release)
     return record
 
 
 def recover(series: "Series") -> None:
-    """Finish what a killed process left: bring a committed release out, throw an uncommitted one away."""
+    """Finish what an interrupted process left: publish the files of a committed release, delete any others."""
     staging = series.private_folder / STAGING
     if not staging.is_dir() or not any(staging.iterdir()):
         return
@@ -86,41 +81,19 @@ def recover(series: "Series") -> None:
         committed = {record.release: record for record in known}
         for staged in sorted(staging.iterdir()):
             record = committed.get(staged.name)
-            if record is not None and _digest_of(staged) == record.manifest_digest:
-                published_folder.bring_out(staged, series.published_folder / staged.name)
+            if record is not None and _manifest_digest(staged) == record.manifest_digest:
+                published_folder.move_to_public(staged, series.published_folder / staged.name)
             else:
                 shutil.rmtree(staged)
 
 
-def _staged_files(series: "Series", candidate: Candidate, staged: Path, previous: str | None) -> str:
-    """Write the release's files into the private folder, and give the manifest's text."""
+def _stage_files(series: "Series", candidate: Candidate, staged: Path, previous: str | None) -> str:
+    """Write the release's files into the private folder, and return the manifest's text."""
     entry = candidate.entry
     published = Published(entry.release, entry.auxiliary)
+    shutil.rmtree(staged, ignore_errors=True)
     files = published_folder.write_files(staged, published, entry.snapshot.schema, series.config.publish.formats)
-    manifest = {
-        "series": series.name,
-        "release": candidate.release,
-        "technique": {"name": series.technique.name, **series.parameters},
-        **({} if entry.release.columns is None else {"columns": list(entry.release.columns)}),
-        "rows": entry.release.size,
-        "groups": entry.release.boxes.count if entry.release.grouped else None,
-        "counterfeits": entry.auxiliary.total,
-        "withheld": sum(candidate.withheld.values()),
-        "dirty": entry.dirty,
-        "domains": {
-            column.name: "declared" if column.bounds is not None else "observed"
-            for column in entry.snapshot.schema.quasi_identifiers
-            if entry.release.shows(column.name)
-        },
-        "verdicts": [
-            {"check": verdict.check, "holds": verdict.holds, "required": verdict.required, "rule": verdict.sentence}
-            for verdict in candidate.verdicts
-        ],
-        "files": {name: {"sha256": value} for name, value in files.items()},
-        "previous_manifest": previous,
-        "reanon": __version__,
-    }
-    return published_folder.write_manifest(staged, manifest)
+    return published_folder.write_manifest(staged, manifest_of(series, candidate, files, previous))
 
 
 def _previous_digest(connection: "duckdb.DuckDBPyConnection") -> str | None:
@@ -128,6 +101,6 @@ def _previous_digest(connection: "duckdb.DuckDBPyConnection") -> str | None:
     return records[-1].manifest_digest if records else None
 
 
-def _digest_of(staged: Path) -> str | None:
+def _manifest_digest(staged: Path) -> str | None:
     path = staged / published_folder.MANIFEST
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else None

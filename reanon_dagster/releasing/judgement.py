@@ -1,20 +1,21 @@
-"""From a snapshot to a judged candidate."""
+"""From a snapshot to a judged candidate: plan, emit, judge."""
 
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reanon_core.catalog import own_checks
-from reanon_core.model.ledger import Entry
-from reanon_core.model.verdict import Verdict
-from reanon_core.protocols import Check, Memory
+from reanon_core.judgement import judge
+from reanon_core.protocols import Check
 from reanon_core.publishing import publish
 from reanon_dagster.releasing.candidate import Candidate, digest
+from reanon_dagster.releasing.drift import require_small_drift
+from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.sources.snapshot_reader import Read
-from reanon_dagster.storage.records import Standing
+from reanon_dagster.storage.pseudonym_key import check_value
 
 if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
@@ -25,11 +26,11 @@ Progress = Callable[[str], None]
 
 
 def silent(_: str) -> None:
-    """Progress that nobody watches."""
+    """Report no progress."""
 
 
 def generator(seed: int | None) -> np.random.Generator:
-    """The generator of one release: from the operating system, and forgotten; or from a seed, for tests."""
+    """The random generator of one release, seeded by the operating system; or from a seed, for tests."""
     return np.random.default_rng(secrets.randbits(SEED_BITS) if seed is None else seed)
 
 
@@ -38,33 +39,35 @@ def checks_of(series: "Series") -> tuple[Check, ...]:
     return (*own_checks(series.technique), *series.more_checks)
 
 
-def prepare(
+def judged_candidate(
     series: "Series",
+    view: SeriesView,
     release: str,
     read: Read,
-    standing: Standing,
     *,
-    key_check: str,
     seed: int | None = None,
     progress: Progress = silent,
 ) -> Candidate:
-    """Plan, emit and judge. Nothing is written.
+    """The candidate computed from a snapshot, with the verdict of every check. Nothing is written.
 
-    Raises: Unpublishable if the technique's promise cannot be kept on this data.
+    Raises: Refused if the number of people changed too much; Unpublishable if the technique's promise cannot be kept
+    on this data; OutOfOrder if another release was published since the view was read.
     """
     began = time.perf_counter()
+    require_small_drift(series, read.rows, view.people_before(release))
     progress("planning groups")
     technique = series.technique
-    state = technique.initial_state() if standing.state is None else technique.restored(standing.state)
+    memory = view.memory
+    state = technique.initial_state() if memory.state is None else technique.restored(memory.state)
     publication = publish(technique, read.snapshot, state, generator(seed))
     entry = publication.entry(read.snapshot)
     progress("checking")
-    verdicts, memories = judge(checks_of(series), entry, standing.memories)
+    verdicts, memories = judge(checks_of(series), entry, memory.memories)
     return Candidate(
         release=release,
-        position=standing.position,
+        position=view.position,
         input_digest=read.input_digest,
-        key_check=key_check,
+        key_check=check_value(view.key),
         entry=entry,
         state=publication.state.packed(),
         memories=memories,
@@ -75,16 +78,3 @@ def prepare(
         notes=publication.notes,
         seconds=time.perf_counter() - began,
     )
-
-
-def judge(
-    checks: tuple[Check, ...], entry: Entry, remembered: Mapping[str, Memory]
-) -> tuple[tuple[Verdict, ...], dict[str, Memory]]:
-    """Every check's verdict on this release given what it remembers, and what it will remember."""
-    verdicts, memories = [], {}
-    for check in checks:
-        verdict, memory = check.examine(entry, remembered.get(check.name, check.initial_memory()))
-        verdicts.append(verdict)
-        if memory:
-            memories[check.name] = memory
-    return tuple(verdicts), memories

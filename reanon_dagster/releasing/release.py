@@ -1,40 +1,24 @@
-"""The door: publish one release, or all that can run."""
+"""One release from its snapshot to the public folder: read, plan, emit, judge, gate. Every caller takes this way."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from reanon_core.model.errors import OutOfOrder, ReanonError, Refused
-from reanon_core.model.verdict import Verdict
+from reanon_core.model.errors import OutOfOrder, ReanonError
 from reanon_dagster.releasing.candidate import Candidate
-from reanon_dagster.releasing.drift import require_small_drift
-from reanon_dagster.releasing.frozen_settings import require_unchanged
-from reanon_dagster.releasing.gate import accept, recover
-from reanon_dagster.releasing.judgement import Progress, prepare, silent
-from reanon_dagster.releasing.release_order import expected, ready, repeats_latest, require_next
+from reanon_dagster.releasing.gate import accept
+from reanon_dagster.releasing.judgement import Progress, judged_candidate, silent
+from reanon_dagster.releasing.release_order import next_release, ready_release, require_next
+from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
+from reanon_dagster.releasing.snapshot_intake import read_release, require_published_input
 from reanon_dagster.sources.snapshot_location import snapshot_exists
-from reanon_dagster.sources.snapshot_reader import read_snapshot
-from reanon_dagster.storage import store_reader, store_writer
-from reanon_dagster.storage.connection import STORE, opened
-from reanon_dagster.storage.pseudonym_key import check_value, keep_key, pseudonym_key
-from reanon_dagster.storage.records import Recorded, Refusal, Standing
+from reanon_dagster.storage.pseudonym_key import keep_key
+from reanon_dagster.storage.series_store import write_refusal
 
 if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
-
-
-@dataclass(frozen=True, eq=False)
-class View:
-    """What the store says of a series before a release."""
-
-    records: list[Recorded]
-    refusals: dict[str, Refusal]
-    frozen: dict[str, str]
-    standing: Standing
-
-
-EMPTY = View([], {}, {}, Standing(None, (), None, {}))
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,129 +30,105 @@ class Outcome:
     """None if there was nothing to do."""
 
 
-def look(series: "Series") -> View:
-    """Finish what a killed process left, then read where the series stands."""
-    store = series.private_folder / STORE
-    if not store.exists() or store.stat().st_size == 0:  # an empty file: killed before its first bytes
-        return EMPTY
-    recover(series)
-    with opened(series.private_folder, read_only=True) as connection:
-        if not store_reader.exists(connection):
-            return EMPTY
-        return View(
-            store_reader.releases(connection),
-            store_reader.refusals(connection),
-            store_reader.frozen(connection),
-            store_reader.standing(connection),
-        )
+class CandidateMaker(Protocol):
+    """How a release gets its candidate: `make_candidate`, or the same with Data Docs."""
+
+    def __call__(
+        self, series: "Series", view: SeriesView, release: str, today: date, *, seed: int | None, progress: Progress
+    ) -> Candidate | None:
+        """The judged candidate; None if there is nothing to do."""
+        ...
 
 
-def sound(series: "Series") -> View:
-    """Where the series stands, if it may go on at all.
-
-    Raises: Refused if a frozen setting was changed, or if there are releases that the private store knows nothing of.
-    """
-    out = any(series.published_folder.glob("*/manifest.json"))  # before we look: others may publish meanwhile
-    view = look(series)
-    require_unchanged(series, view.frozen.get("fingerprint"))
-    if out and not view.records:
-        raise Refused(
-            f"{series.name} has published releases that its private store knows nothing of; to publish again without "
-            f"that memory would give people away: bring the private folder back from a backup"
-        )
-    return view
-
-
-def candidate_for(
-    series: "Series", release: str, today: date, *, seed: int | None = None, progress: Progress = silent
+def make_candidate(
+    series: "Series",
+    view: SeriesView,
+    release: str,
+    today: date,
+    *,
+    dry_run: bool = False,
+    seed: int | None = None,
+    progress: Progress = silent,
 ) -> Candidate | None:
-    """The judged candidate of the next release; None if it is the latest one again with the same input.
+    """Read, plan, emit and judge the next release; None if it is the latest one already, with the same input.
 
-    Raises: every error of ours; a refusal is remembered for `reanon status`.
-    """
-    view = sound(series)
-    latest = bool(view.records) and view.records[-1].release == release
-    if not latest:
-        require_next(series, view.records, release, today)
-    progress("reading the snapshot")
-    key = pseudonym_key(series.private_folder, view.frozen.get("key"))
-    read = read_snapshot(series, release, key, view.standing.values, view.standing.other_values)
-    keep_key(series.private_folder, key)  # bad input has left nothing on the disk
-    if repeats_latest(view.records, release, read.input_digest):
-        return None
-    try:
-        require_small_drift(series, read.rows, view.records[-1].people if view.records else None)
-        return prepare(series, release, read, view.standing, key_check=check_value(key), seed=seed, progress=progress)
-    except ReanonError as error:
-        remember_refusal(series, release, error)
-        raise
-
-
-def publish_release(
-    series: "Series", release: str, today: date, *, seed: int | None = None, progress: Progress = silent
-) -> Outcome:
-    """Publish this release, which must be the next one; nothing to do if it is the latest one again.
+    A candidate that failed a check is returned like any other: the gate refuses it. A dry run writes nothing; otherwise
+    the key is stored and a refusal is recorded for `reanon status`.
 
     Raises: every error of ours.
     """
-    candidate = candidate_for(series, release, today, seed=seed, progress=progress)
+    if view.is_latest(release):
+        require_published_input(series, view)
+        return None
+    require_next(series, view.records, release, today)
+    progress("reading the snapshot")
+    read = read_release(series, view, release)
+    if dry_run:
+        return judged_candidate(series, view, release, read, seed=seed, progress=progress)
+    keep_key(series.private_folder, view.key)  # only now: invalid input leaves nothing on the disk
+    with refusal_recorded(series, release):
+        return judged_candidate(series, view, release, read, seed=seed, progress=progress)
+
+
+def publish_release(
+    series: "Series",
+    release: str,
+    today: date,
+    *,
+    view: SeriesView | None = None,
+    seed: int | None = None,
+    progress: Progress = silent,
+    make: CandidateMaker = make_candidate,
+) -> Outcome:
+    """Publish this release, which must be the next one; nothing to do if it is the latest one already.
+
+    Raises: every error of ours.
+    """
+    view = view or read_continuable_view(series)
+    candidate = make(series, view, release, today, seed=seed, progress=progress)
     if candidate is not None:
         progress("publishing")
-        accept_or_remember(series, candidate)
+        with refusal_recorded(series, release):
+            accept(series, candidate)
     return Outcome(release, candidate)
 
 
-def accept_or_remember(series: "Series", candidate: Candidate) -> None:
-    """Let the candidate through the gate; a refusal is remembered for `reanon status`.
-
-    Raises: Refused, OutOfOrder.
-    """
-    try:
-        accept(series, candidate)
-    except ReanonError as error:
-        remember_refusal(series, candidate.release, error)
-        raise
-
-
-def publish_ready(
+def publish_ready_releases(
     series: "Series", today: date, *, to: str | None = None, seed: int | None = None, progress: Progress = silent
 ) -> Iterator[Outcome]:
     """Publish every release that can run, in order, up to `to`.
 
     Raises: every error of ours; OutOfOrder if a snapshot is missing before one that is there.
     """
-    if to is not None:
-        series.calendar.index(to)
+    last = None if to is None else series.calendar.index(to)
     while True:
-        records = sound(series).records
-        release = ready(series, records, today)
-        if to is not None and len(records) > series.calendar.index(to):
+        view = read_continuable_view(series)
+        if last is not None and view.position > last:
             return
+        release = ready_release(series, view.records, today)
         if release is None:
-            _require_no_gap(series, records, today)
+            _require_no_gap(series, view, today)
             return
-        yield publish_release(
-            series, release, today, seed=None if seed is None else seed + len(records), progress=progress
-        )
+        chosen = None if seed is None else seed + view.position
+        yield publish_release(series, release, today, view=view, seed=chosen, progress=progress)
 
 
-def latest_verdicts(series: "Series") -> list[Verdict]:
-    """The verdicts with which the latest release passed the gate."""
-    with opened(series.private_folder, read_only=True) as connection:
-        return store_reader.verdicts(connection, store_reader.releases(connection)[-1].position)
+@contextmanager
+def refusal_recorded(series: "Series", release: str) -> Iterator[None]:
+    """Record a refusal for `reanon status`, without any value of the data."""
+    try:
+        yield
+    except ReanonError as error:
+        write_refusal(series.private_folder, series.schema, release, error.redacted())
+        raise
 
 
-def remember_refusal(series: "Series", release: str, error: ReanonError) -> None:
-    """Keep the sentence for `reanon status`, without any value of the data."""
-    with opened(series.private_folder, read_only=False) as connection:
-        store_writer.refuse(connection, release, error.redacted(), series.schema)
-
-
-def _require_no_gap(series: "Series", records: list[Recorded], today: date) -> None:
-    missing = expected(series, records)
-    later = [release for release in series.calendar.due(today)[len(records) + 1 :] if snapshot_exists(series, release)]
-    if missing is not None and later and not snapshot_exists(series, missing):
+def _require_no_gap(series: "Series", view: SeriesView, today: date) -> None:
+    missing = next_release(series, view.records)
+    due = series.calendar.due(today)[view.position + 1 :]
+    later = next((release for release in due if snapshot_exists(series, release)), None)
+    if missing is not None and later is not None and not snapshot_exists(series, missing):
         raise OutOfOrder(
-            f"release {later[0]} has a snapshot, but {missing} comes first and has none; "
-            f"add it, or an empty one (the header alone) if nobody was there"
+            f"release {later} has a snapshot, but {missing} comes first and has none; "
+            f"add the snapshot of {missing}, or a file with only the header if its table was empty"
         )

@@ -1,6 +1,6 @@
-"""Which release may run now. The store's record is the only authority, whoever asks."""
+"""Which release may run now: only the store's records decide."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import OutOfOrder, Refused
 from reanon_dagster.sources.snapshot_location import snapshot_exists
-from reanon_dagster.storage.records import Recorded, Refusal
+from reanon_dagster.storage.records import Refusal, ReleaseRecord
 
 if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
 
+LISTED = 4
+"""The longest list of releases that a message spells out."""
+COUNTS = {3: "three", 4: "four", 5: "five"}
+
 
 class Status(StrEnum):
-    """How it stands with a release."""
+    """What has become of a release so far."""
 
     PUBLISHED = "published"
     READY = "ready"
@@ -27,86 +31,109 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class ReleaseStatus:
-    """A release and how it stands with it."""
+    """A release with its status."""
 
     release: str
     status: Status
     reason: str = ""
 
 
-def expected(series: "Series", records: Sequence[Recorded]) -> str | None:
+def next_release(series: "Series", records: Sequence[ReleaseRecord]) -> str | None:
     """The release that must come next; None after the last name of a list."""
     return series.calendar.next_after(records[-1].release) if records else series.calendar.first
 
 
-def ready(series: "Series", records: Sequence[Recorded], today: date) -> str | None:
+def ready_release(series: "Series", records: Sequence[ReleaseRecord], today: date) -> str | None:
     """The release that can run now: the next one, if it is due and its snapshot is there."""
-    release = expected(series, records)
+    release = next_release(series, records)
     if release is None or not series.calendar.is_due(release, today):
         return None
     return release if snapshot_exists(series, release) else None
 
 
-def require_next(series: "Series", records: Sequence[Recorded], release: str, today: date) -> None:
+def due_day(series: "Series", release: str, today: date) -> date:
+    """The day on which a release is due, or today if it is due already."""
+    period = series.calendar.period(release)
+    return today if period is None else max(today, period.end)
+
+
+def require_next(series: "Series", records: Sequence[ReleaseRecord], release: str, today: date) -> None:
     """Refuse any release but the next one.
 
     Raises: InvalidParameter if the series has no such release; OutOfOrder if it is not its turn.
     """
-    index = series.calendar.index(release)
-    if any(record.release == release for record in records) or index < len(records):
-        raise frozen_error(records, release)
-    following = expected(series, records)
-    if release != following:
-        raise OutOfOrder(f"release {release} must wait: {following} comes first; run reanon backfill to publish both")
-    if not series.calendar.is_due(release, today):
-        period = series.calendar.period(release)
-        end = "" if period is None else f" on {period.end.isoformat()}"
-        raise OutOfOrder(f"release {release} is not due yet: its period ends{end}")
-
-
-def frozen_error(records: Sequence[Recorded], release: str) -> OutOfOrder:
-    """The error for a release that later ones build on."""
-    return OutOfOrder(
-        f"release {release} is frozen: {records[-1].release} was published after it and builds on it; "
-        f"carry a correction into the next release"
-    )
-
-
-def repeats_latest(records: Sequence[Recorded], release: str, input_digest: str) -> bool:
-    """Whether this is the latest release again with the same input, so that there is nothing to do.
-
-    Raises: Refused if it is the latest release with another input.
-    """
-    if not records or records[-1].release != release:
-        return False
-    if records[-1].input_digest != input_digest:
-        raise Refused(
-            f"release {release} was published from another snapshot (or selection) than the one there now, and what is "
-            f"out cannot be changed; put the first snapshot back, and carry the correction into the next release"
+    require_not_frozen(series, records, release)
+    earlier = _releases_before(series, records, release)
+    if earlier:
+        them = "both" if len(earlier) == 1 else f"all {COUNTS.get(len(earlier) + 1, str(len(earlier) + 1))}"
+        raise OutOfOrder(
+            f"release {release} cannot be published before {_listed(earlier)}; run `reanon backfill` to publish {them}"
         )
-    return True
+    if not series.calendar.is_due(release, today):
+        raise OutOfOrder(f"release {release} is not due yet; its period ends on {due_day(series, release, today)}")
+
+
+def require_not_frozen(series: "Series", records: Sequence[ReleaseRecord], release: str) -> None:
+    """Refuse a release that later ones build on.
+
+    Raises: InvalidParameter if the series has no such release; OutOfOrder.
+    """
+    latest = bool(records) and records[-1].release == release
+    if series.calendar.index(release) < len(records) and not latest:
+        raise OutOfOrder(
+            f"release {release} is frozen: {records[-1].release} was published after it and builds on it; "
+            f"make the correction in the next release"
+        )
+
+
+def require_same_input(record: ReleaseRecord, input_digest: str) -> None:
+    """Refuse to publish a release again from another input.
+
+    Raises: Refused.
+    """
+    if record.input_digest != input_digest:
+        raise Refused(
+            f"release {record.release} was published from another snapshot or selection, and a published release "
+            f"cannot change; restore its snapshot, and make the correction in the next release"
+        )
+
+
+def _releases_before(series: "Series", records: Sequence[ReleaseRecord], release: str) -> list[str]:
+    """The releases that must be published before this one."""
+    waiting, following = [], next_release(series, records)
+    while following is not None and following != release:
+        waiting.append(following)
+        following = series.calendar.next_after(following)
+    return waiting
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The names as a list in a sentence; the middle of a long list is left out."""
+    if len(names) > LISTED:
+        return f"{names[0]}, {names[1]} and {len(names) - 2} others"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def statuses(
-    series: "Series", records: Sequence[Recorded], refusals: dict[str, Refusal], today: date
+    series: "Series", records: Sequence[ReleaseRecord], refusals: Mapping[str, Refusal], today: date
 ) -> list[ReleaseStatus]:
-    """How it stands with every release that is published or due, and with the one after."""
+    """The status of every release that is published or due, and of the next one."""
     listed = []
     for record in records:
-        held = f"{record.withheld} withheld" if record.withheld else ""
-        listed.append(ReleaseStatus(record.release, Status.PUBLISHED, held))
-    following = expected(series, records)
+        withheld = f"{record.withheld} withheld" if record.withheld else ""
+        listed.append(ReleaseStatus(record.release, Status.PUBLISHED, withheld))
+    following = next_release(series, records)
     for release in series.calendar.due(today):
         if series.calendar.index(release) < len(records):
             continue
-        refused = refusals.get(release)
-        if refused is not None:
-            listed.append(ReleaseStatus(release, Status.REFUSED, refused.reason))
+        refusal = refusals.get(release)
+        if refusal is not None:
+            listed.append(ReleaseStatus(release, Status.REFUSED, refusal.reason))
         elif not snapshot_exists(series, release):
             listed.append(ReleaseStatus(release, Status.WAITING))
         else:
-            listed.append(ReleaseStatus(release, Status.READY, "" if release == following else "after the ones before"))
+            reason = "" if release == following else f"after {following}"
+            listed.append(ReleaseStatus(release, Status.READY, reason))
     if following is not None and not series.calendar.is_due(following, today):
-        period = series.calendar.period(following)
-        listed.append(ReleaseStatus(following, Status.NOT_DUE, f"due on {period.end}" if period else ""))
+        listed.append(ReleaseStatus(following, Status.NOT_DUE, f"due on {due_day(series, following, today)}"))
     return listed

@@ -1,7 +1,7 @@
-"""What was judged, as Great Expectations suites with Data Docs: whether the release was published or refused."""
+"""Data Docs of a release: what was judged, as Great Expectations suites, whether it was published or refused."""
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from datetime import date
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import InvalidSnapshot, ReanonError, Unpublishable
@@ -10,35 +10,70 @@ from reanon_dagster.expectations.release_suite import release_results, unpublish
 from reanon_dagster.expectations.snapshot_suite import snapshot_results
 from reanon_dagster.expectations.suites import Suite
 from reanon_dagster.releasing.candidate import Candidate
-from reanon_dagster.releasing.judgement import checks_of
-from reanon_dagster.releasing.release import look
-from reanon_dagster.sources.snapshot_location import SnapshotMissing
+from reanon_dagster.releasing.judgement import Progress, checks_of, silent
+from reanon_dagster.releasing.release import make_candidate
+from reanon_dagster.releasing.series_view import SeriesView
+from reanon_dagster.sources.snapshot_location import SnapshotMissing, shown_path
 
 if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
 
 
-def candidate_suites(series: "Series", candidate: Candidate) -> list[Suite]:
+def documented_candidate(
+    series: "Series",
+    view: SeriesView,
+    release: str,
+    today: date,
+    *,
+    seed: int | None = None,
+    progress: Progress = silent,
+    report: Callable[[str], None],
+) -> Candidate | None:
+    """Make a candidate as `make_candidate` does, write its Data Docs, and report the path of their first page.
+
+    A release that has no candidate because its data break a rule gets its pages too.
+
+    Raises: every error of ours.
+    """
+    try:
+        candidate = make_candidate(series, view, release, today, seed=seed, progress=progress)
+    except ReanonError as error:
+        document_refusal(series, release, error, progress=progress, report=report)
+        raise
+    if candidate is not None:
+        progress("writing Data Docs")
+        report(_write_docs(series, _candidate_suites(series, view, candidate)))
+    return candidate
+
+
+def document_refusal(
+    series: "Series",
+    release: str,
+    error: ReanonError,
+    *,
+    progress: Progress = silent,
+    report: Callable[[str], None] = silent,
+) -> None:
+    """Write the Data Docs of a release that could not be computed, if its data are the reason."""
+    if isinstance(error, Unpublishable):
+        suite = unpublishable_results(release, error)
+    elif isinstance(error, InvalidSnapshot) and not isinstance(error, SnapshotMissing):
+        suite = snapshot_results(series, release, error, None)
+    else:
+        return
+    progress("writing Data Docs")
+    report(_write_docs(series, [suite]))
+
+
+def _candidate_suites(series: "Series", view: SeriesView, candidate: Candidate) -> list[Suite]:
     """The suites of a candidate: its snapshot's rules, and the technique's."""
-    before = people_before(series, candidate.release)
+    release, snapshot = candidate.release, candidate.entry.snapshot.in_table()
     return [
-        snapshot_results(series, candidate.release, candidate.entry.snapshot.in_table(), before, candidate.people),
-        release_results(candidate.release, candidate.entry, checks_of(series), candidate.verdicts),
+        snapshot_results(series, release, snapshot, view.people_before(release), candidate.people),
+        release_results(release, candidate.entry, checks_of(series), candidate.verdicts),
     ]
 
 
-def refusal_suites(series: "Series", release: str, error: ReanonError) -> list[Suite]:
-    """The suites of a release that could not be computed; none if the reason is not a rule about its data."""
-    if isinstance(error, InvalidSnapshot) and not isinstance(error, SnapshotMissing):
-        return [snapshot_results(series, release, error, people_before(series, release))]
-    return [unpublishable_results(release, error)] if isinstance(error, Unpublishable) else []
-
-
-def write_docs(series: "Series", suites: Sequence[Suite]) -> Path:
-    """Run the suites and build the pages in the private folder; gives the path of the first page."""
-    return write_data_docs(series.private_folder / FOLDER, series.title, suites).index
-
-
-def people_before(series: "Series", release: str) -> int | None:
-    """The number of people in the latest snapshot that was published before this release; None before the first."""
-    return next((record.people for record in reversed(look(series).records) if record.release != release), None)
+def _write_docs(series: "Series", suites: Sequence[Suite]) -> str:
+    """Run the suites, write the pages in the private folder, and return the path of the first page."""
+    return shown_path(series, write_data_docs(series.private_folder / FOLDER, series.title, suites).index)

@@ -1,32 +1,39 @@
-"""A snapshot that has arrived: read and validated, before its release is computed."""
+"""The snapshot of a release, read with what the series knows, and refused where a later release builds on it."""
 
 from typing import TYPE_CHECKING
 
-from reanon_dagster.releasing.release import sound
-from reanon_dagster.releasing.release_order import frozen_error, repeats_latest
-from reanon_dagster.sources.snapshot_reader import Read, read_snapshot
-from reanon_dagster.storage.pseudonym_key import pseudonym_key
+from reanon_dagster.releasing.release_order import require_not_frozen, require_same_input
+from reanon_dagster.releasing.series_view import SeriesView
+from reanon_dagster.sources.snapshot_reader import Read, read_snapshot, snapshot_digest
 
 if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
 
 
-def read_open(series: "Series", release: str) -> tuple[Read, int | None]:
-    """The snapshot of a release that is not frozen, and how many people the release before had.
+def read_release(series: "Series", view: SeriesView, release: str) -> Read:
+    """The snapshot of a release, coded with the values of all releases before.
 
-    Raises: InvalidSnapshot; OutOfOrder if the release is frozen; Refused if it is out and its snapshot has changed.
+    Raises: InvalidSnapshot with every problem at once.
     """
-    view = sound(series)
-    place = series.calendar.index(release)
-    if place < len(view.records) - 1:
-        raise frozen_error(view.records, release)
-    read = read_snapshot(
-        series,
-        release,
-        pseudonym_key(series.private_folder, view.frozen.get("key")),
-        view.standing.values,
-        view.standing.other_values,
-    )
-    repeats_latest(view.records, release, read.input_digest)
-    earlier = [record for record in view.records if series.calendar.index(record.release) < place]
-    return read, earlier[-1].people if earlier else None
+    return read_snapshot(series, release, view.key, *view.known_values)
+
+
+def read_open_release(series: "Series", view: SeriesView, release: str) -> Read:
+    """The snapshot of a release that no later release builds on.
+
+    Raises: InvalidSnapshot; OutOfOrder if the release is frozen; Refused if it is published and its input has changed.
+    """
+    require_not_frozen(series, view.records, release)
+    read = read_release(series, view, release)
+    if view.is_latest(release):
+        require_same_input(view.records[-1], read.input_digest)
+    return read
+
+
+def require_published_input(series: "Series", view: SeriesView) -> None:
+    """Refuse to publish the latest release again from another input. Only digests are compared.
+
+    Raises: InvalidSnapshot if there is no snapshot to compare; Refused.
+    """
+    latest = view.records[-1]
+    require_same_input(latest, snapshot_digest(series, latest.release, view.key))

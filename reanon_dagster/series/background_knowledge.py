@@ -9,11 +9,10 @@ import numpy as np
 from reanon_core.inference.bayes.transition_counts import Counted, truncated, windows
 from reanon_core.model.arrays import Float64, Int32
 from reanon_core.model.background import START, Automaton, Background, Classes
-from reanon_core.model.errors import InvalidSchema, Problem, Unpublishable, require
+from reanon_core.model.errors import InvalidSchema, Problem, Unpublishable, collect_problems, require
 from reanon_core.model.schema import QuasiIdentifier, Schema
 from reanon_dagster.series.knowledge_config import KnowledgeConfig
 from reanon_dagster.series.knowledge_tables import Line, TableProblems, code_of, probability, read_lines, sums_wrong
-from reanon_dagster.series.problems import collect_problems
 
 EACH = ("each",)
 MOST_CLASSES = 10_000

@@ -1,20 +1,16 @@
 """Builds the core's quasi-identifiers and taxonomies from the columns of series.yaml."""
 
 import csv
-import unicodedata
 from collections.abc import Iterable
-from datetime import date
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 
-from reanon_core.model.coding import LEAST_CODE, MOST_CODE, grid_problem, plain
-from reanon_core.model.errors import InvalidSchema, Problem, require
+from reanon_core.columns import Categorical, Date, Numeric, label, steps_of_width
+from reanon_core.model.coding import plain
+from reanon_core.model.errors import InvalidSchema, Problem, collect_problems, require
 from reanon_core.model.schema import Kind, QuasiIdentifier
 from reanon_core.model.taxonomy import Taxonomy
 from reanon_dagster.series.config import Column
-from reanon_dagster.series.problems import collect_problems
-
-_EPOCH = date(1970, 1, 1).toordinal()
 
 
 def quasi_identifier(name: str, column: Column, folder: Path) -> QuasiIdentifier:
@@ -23,31 +19,26 @@ def quasi_identifier(name: str, column: Column, folder: Path) -> QuasiIdentifier
     Raises: InvalidSchema with every problem of this column at once.
     """
     problems = list(_misplaced(name, column))
+    tree = None
+    if column.taxonomy is not None and column.order is None and column.kind is Kind.CATEGORICAL:
+        tree = collect_problems(problems, read_taxonomy, name, folder / column.taxonomy, column.taxonomy)
+        if tree is None:
+            collect_problems(problems, steps_of_width, name, column.min_width, Decimal(1), column.kind)
+            raise InvalidSchema(problems)
+    described = collect_problems(problems, _core_column(column, tree).described, name)
+    if problems or described is None:
+        raise InvalidSchema(problems)
+    return described
+
+
+def _core_column(column: Column, tree: Taxonomy | None) -> Numeric | Date | Categorical:
+    missing, width = column.missing, column.min_width
     if column.kind is Kind.CATEGORICAL:
-        return _categorical(name, column, folder, problems)
-    if (problem := grid_problem(name, column.granularity)) is not None:
-        problems.append(problem)
-    require(problems, InvalidSchema)
-    domain = collect_problems(problems, _domain, name, column)
-    min_width = collect_problems(problems, _min_width, name, column)
-    require(problems, InvalidSchema)
-    if domain and min_width and domain[1] - domain[0] + 1 < min_width:
-        width = plain((domain[1] - domain[0] + 1) * column.granularity)
-        rule = f"fit into the domain, which is {width} wide, counting both ends"
-        raise InvalidSchema(Problem(f"{name}: min_width", rule, plain(min_width * column.granularity)))
-    return QuasiIdentifier(
-        name=name,
-        kind=column.kind,
-        granularity=column.granularity,
-        min_width=min_width or 1,
-        domain=domain,
-        missing=column.missing,
-    )
-
-
-def label(text: str) -> str:
-    """A label in the Unicode form (NFC) that data and taxonomies share."""
-    return unicodedata.normalize("NFC", text)
+        taxonomy = () if column.taxonomy is not None and tree is None else tree
+        return Categorical(taxonomy=taxonomy, order=column.order, min_width=width, missing=missing)
+    if column.kind is Kind.DATE:
+        return Date(min_width=width, domain=column.domain, missing=missing)
+    return Numeric(min_width=width, domain=column.domain, granularity=column.granularity, missing=missing)
 
 
 def read_taxonomy(name: str, path: Path, written: str) -> Taxonomy:
@@ -98,80 +89,5 @@ def _misplaced(name: str, column: Column) -> Iterable[Problem]:
     elif column.domain is not None:
         yield Problem(f"{name}: domain", "be left out, because the taxonomy or the order lists the values")
     if column.kind is not Kind.NUMERIC and column.granularity != 1:
-        yield Problem(
-            f"{name}: granularity", "be left out, because only numeric columns have one", plain(column.granularity)
-        )
-
-
-def _categorical(name: str, column: Column, folder: Path, problems: list[Problem]) -> QuasiIdentifier:
-    taxonomy = None
-    if (column.taxonomy is None) == (column.order is None):
-        problems.append(Problem(name, "have a taxonomy or an order, not both, because it is categorical"))
-    elif column.taxonomy is not None:
-        taxonomy = collect_problems(problems, read_taxonomy, name, folder / column.taxonomy, column.taxonomy)
-    else:
-        taxonomy = collect_problems(problems, _ordered, name, column)
-    min_width = collect_problems(problems, _min_width, name, column)
-    if taxonomy and min_width and min_width > len(taxonomy.leaves):
-        rule = f"be at most the number of its values, {len(taxonomy.leaves)}"
-        problems.append(Problem(f"{name}: min_width", rule, str(min_width)))
-    require(problems, InvalidSchema)
-    return QuasiIdentifier(
-        name=name,
-        kind=Kind.CATEGORICAL,
-        min_width=min_width or 1,
-        domain=(0, len(taxonomy.leaves) - 1) if taxonomy else None,
-        taxonomy=taxonomy,
-        hierarchical=column.taxonomy is not None,
-        missing=column.missing,
-    )
-
-
-def _ordered(name: str, column: Column) -> Taxonomy:
-    values = [label(value) for value in column.order or ()]
-    twice = sorted({value for value in values if values.count(value) > 1})
-    if twice or not values:
-        raise InvalidSchema(Problem(f"{name}: order", "list every value once", ", ".join(twice[:5]) or "empty"))
-    return Taxonomy.flat(values)
-
-
-def _domain(name: str, column: Column) -> tuple[int, int] | None:
-    if column.domain is None:
-        return None
-    low, high = (_code(f"{name}: domain", text, column) for text in column.domain)
-    if low > high:
-        raise InvalidSchema(Problem(f"{name}: domain", "have its lower end first", ", ".join(column.domain)))
-    return low, high
-
-
-def _min_width(name: str, column: Column) -> int:
-    if column.min_width is None:
-        return 1
-    steps = column.min_width / column.granularity
-    if steps < 1 or steps != steps.to_integral_value() or steps > MOST_CODE:
-        unit = {
-            Kind.DATE: "be a whole number of days, at least 1",
-            Kind.CATEGORICAL: "be a whole number of values, at least 1",
-        }.get(column.kind, f"be a whole number of steps of the granularity {plain(column.granularity)}, at least 1")
-        raise InvalidSchema(Problem(f"{name}: min_width", unit, plain(column.min_width)))
-    return int(steps)
-
-
-def _code(what: str, text: str, column: Column) -> int:
-    """The code of one value in the file."""
-    if column.kind is Kind.DATE:
-        try:
-            return date.fromisoformat(text).toordinal() - _EPOCH
-        except ValueError:
-            raise InvalidSchema(Problem(what, "be two dates such as 2024-03-01", text)) from None
-    try:
-        steps = Decimal(text) / column.granularity
-        on_grid = steps == steps.to_integral_value()
-    except InvalidOperation:
-        raise InvalidSchema(Problem(what, "be two numbers", text)) from None
-    if not on_grid:
-        rule = f"be multiples of the granularity {plain(column.granularity)}"
-        raise InvalidSchema(Problem(what, rule, text))
-    if not LEAST_CODE <= steps <= MOST_CODE:
-        raise InvalidSchema(Problem(what, f"be less than {MOST_CODE} steps of the granularity away from 0", text))
-    return int(steps)
+        rule = "be left out, because only numeric columns have one"
+        yield Problem(f"{name}: granularity", rule, plain(column.granularity))

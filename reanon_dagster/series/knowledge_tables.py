@@ -7,9 +7,9 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
+from reanon_core.columns import label as nfc
 from reanon_core.model.errors import InvalidSchema, Problem
 from reanon_core.model.schema import Kind, QuasiIdentifier
-from reanon_dagster.series import columns
 
 MOST_PROBLEMS = 10
 """How many problems of one file are listed; the others are counted."""
@@ -67,7 +67,7 @@ def read_lines(path: Path, problems: TableProblems, required: Sequence[str], opt
     names: list[str] = []
     lines: list[Line] = []
     for number, cells in enumerate(reader, start=1):
-        cleaned = [columns.label(cell.strip()) for cell in cells]
+        cleaned = [nfc(cell.strip()) for cell in cells]
         if not any(cleaned):
             continue
         if not names:

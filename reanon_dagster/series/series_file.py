@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from reanon_core.model.errors import InvalidSchema, Problem, require
+from reanon_core.columns import label
+from reanon_core.model.errors import InvalidSchema, Problem, collect_problems, require
 from reanon_core.model.published_columns import published_columns
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
-from reanon_dagster.series.columns import label, quasi_identifier, read_taxonomy
+from reanon_dagster.series.columns import quasi_identifier, read_taxonomy
 from reanon_dagster.series.config import Column, ColumnOrNothing, SensitiveColumn, SeriesConfig
 from reanon_dagster.series.field_types import Part, Text, Texts, as_list, keyed_by
-from reanon_dagster.series.problems import collect_problems
 from reanon_dagster.series.selections import Selection, parse_selections
 from reanon_dagster.series.series import Series, build_technique
 from reanon_dagster.series.validation_messages import problems_of

@@ -5,12 +5,11 @@ from pathlib import Path
 import numpy as np
 
 from reanon_core.model.coding import examples
-from reanon_core.model.errors import InvalidSnapshot, Problem, require
+from reanon_core.model.errors import InvalidSnapshot, Problem, collect_problems, require
 from reanon_core.model.knowledge import Compromised
 from reanon_core.model.schema import Schema
-from reanon_dagster.series.problems import collect_problems
+from reanon_core.tables.ids import people
 from reanon_dagster.sources.external_files import read_external_file, texts
-from reanon_dagster.sources.ids import people
 
 
 def read_compromised(path: Path, schema: Schema, id_column: str, key: bytes) -> Compromised:

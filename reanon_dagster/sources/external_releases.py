@@ -11,13 +11,12 @@ import numpy as np
 from reanon_core.kernels.column_ids import numbered
 from reanon_core.model.arrays import MISSING, Int32
 from reanon_core.model.coding import examples, named_rows
-from reanon_core.model.errors import InvalidSnapshot, Problem, require
+from reanon_core.model.errors import InvalidSnapshot, Problem, collect_problems, require
 from reanon_core.model.history import History, Published
 from reanon_core.model.published_columns import COUNT, GROUP_ID, interval_names
 from reanon_core.model.release import ALL_MISSING, ANYTHING, MISSING_WORDS, UNPUBLISHED, Auxiliary, Boxes, Release
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
-from reanon_dagster.series.problems import collect_problems
-from reanon_dagster.sources.arrow_columns import coded_other, coded_sensitive
+from reanon_core.tables.arrow_columns import coded_other, coded_sensitive
 from reanon_dagster.sources.external_files import ExternalFile, read_external_file, texts
 from reanon_dagster.sources.interval_notation import Cover, Unreadable, cover, end
 from reanon_dagster.sources.people_file import read_people

@@ -8,13 +8,12 @@ import numpy as np
 
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.coding import examples, named_rows
-from reanon_core.model.errors import InvalidSnapshot, Problem, require
+from reanon_core.model.errors import InvalidSnapshot, Problem, collect_problems, require
 from reanon_core.model.knowledge import Knowledge, Presence
 from reanon_core.model.schema import QuasiIdentifier, Schema
-from reanon_dagster.series.problems import collect_problems
-from reanon_dagster.sources.arrow_columns import coded_column
+from reanon_core.tables.arrow_columns import coded_column
+from reanon_core.tables.ids import KEY_BYTES, canonical_texts, pseudonyms
 from reanon_dagster.sources.external_files import ExternalFile, read_external_file, texts
-from reanon_dagster.sources.ids import KEY_BYTES, canonical_texts, pseudonyms
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reanon_core.model.arrays import MISSING, AnyArray, Bool, Int32
+from reanon_core.model.arrays import MISSING, Bool, Int32
 from reanon_core.model.coding import decode
 from reanon_core.model.errors import InvalidSnapshot, Problem
 from reanon_core.model.schema import QuasiIdentifier
+from reanon_core.tables.release_table import value_array
 from reanon_dagster.series.selections import TABLE, Selection
 from reanon_dagster.sources.source_table import Table
 
@@ -41,11 +42,7 @@ def selection_problems(selection: Selection | None, problems: Sequence[Problem],
 
 def typed_values(column: QuasiIdentifier, codes: Int32) -> "pa.Array":
     """The values of a quasi-identifier, in their own type: that is what a predicate compares."""
-    import pyarrow as pa
-
-    mask = codes == MISSING
-    values: AnyArray = decode(column, codes)
-    return pa.array(values, mask=mask if mask.any() else None, type=pa.string() if values.dtype == object else None)
+    return value_array(decode(column, codes), codes == MISSING)
 
 
 def evaluate_selection(selection: Selection, table: Table, typed: "Mapping[str, pa.Array]") -> Bool:

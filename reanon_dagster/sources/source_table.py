@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reanon_core.model.errors import InvalidSnapshot, Problem
+from reanon_core.model.errors import Problem
+from reanon_core.tables.snapshot_table import column_problems
 from reanon_dagster.series.series import Series
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-MOST_NAMES = 20
-"""How many column names a message lists."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,18 +30,5 @@ def read_table(series: Series, release: str, columns: Sequence[str], optional: f
     series.calendar.index(release)  # a name of the calendar is safe in a path and in a query
     table = series.config.source.read(series.folder, release, columns)
     present = list(table.data.column_names)
-    twice = [name for name in columns if present.count(name) > 1]
-    if twice:
-        raise InvalidSnapshot(Problem(table.label, "have every column once", ", ".join(twice)))
-    problems = [
-        Problem(f"column {name}", f"be in {table.label}", help=f"its columns are {listed_names(table.names)}")
-        for name in columns
-        if name not in present and name not in optional
-    ]
+    problems = column_problems(columns, present, table.label, listed=table.names, optional=optional)
     return Table(table.data.select([name for name in columns if name in present]), tuple(problems), table.digest)
-
-
-def listed_names(names: Sequence[str]) -> str:
-    """The names of a table's columns, as many as a message can hold."""
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more

@@ -1,4 +1,4 @@
-"""The private folder and the key of the pseudonyms: readable by their owner alone."""
+"""The private folder and the key of the pseudonyms: only their owner can read them."""
 
 import hashlib
 import os
@@ -10,29 +10,29 @@ from reanon_core.model.errors import OutOfOrder, Refused
 
 KEY_BYTES = 16
 KEY_FILE = "pseudonym.key"
-LOST = "without it nobody can be recognised again, so bring it back from a backup"
+LOST = "without it no person can be recognised again, so restore it from a backup"
 
 
 def private_folder(folder: Path) -> Path:
-    """The folder, made if it is missing, closed to everybody else."""
+    """The folder, created if it is missing, that only its owner can open."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder.chmod(0o700)
     return folder
 
 
 def pseudonym_key(folder: Path, expected: str | None) -> bytes:
-    """The series' own key: people keep their pseudonym for the whole series, and have another in every other series.
+    """The series' own key: people keep their pseudonym in the whole series, and have another one in every other series.
 
-    `expected` is the check value that the first release kept; before it a key may be missing, and then a fresh one is
-    given, which `keep_key` must write.
+    `expected` is the check value that the first release stored. Before the first release the key may be missing; then a
+    new one is returned, which `keep_key` must write.
 
-    Raises: Refused if the key is gone, or is another one: nobody could be recognised again.
+    Raises: Refused if the key is gone or is another one, because no person could be recognised again.
     """
     path = folder / KEY_FILE
     if path.exists():
         key = path.read_bytes()
         if expected is not None and check_value(key) != expected:
-            raise Refused(f"{KEY_FILE} is not the key this series began with; {LOST}")
+            raise Refused(f"{KEY_FILE} is not the key of this series' first release; {LOST}")
         return key
     if expected is not None:
         raise Refused(f"{KEY_FILE} is gone from the private folder; {LOST}")
@@ -40,7 +40,7 @@ def pseudonym_key(folder: Path, expected: str | None) -> bytes:
 
 
 def keep_key(folder: Path, key: bytes) -> None:
-    """Write the key if it is not there yet, whole or not at all.
+    """Write the key if there is none yet, whole or not at all.
 
     Raises: OutOfOrder if another process has written another key in the meantime.
     """
@@ -55,9 +55,9 @@ def keep_key(folder: Path, key: bytes) -> None:
             os.link(temporary, path)  # unlike a rename, it never replaces a key that is there
         temporary.unlink()
     if path.read_bytes() != key:
-        raise OutOfOrder("another process has begun this series in the meantime; try again")
+        raise OutOfOrder("another process started this series in the meantime; try again")
 
 
 def check_value(key: bytes) -> str:
-    """A value by which the key is recognised, and from which it cannot be computed."""
+    """A value that identifies the key but does not reveal it."""
     return hashlib.sha256(b"reanon pseudonym key\n" + key).hexdigest()

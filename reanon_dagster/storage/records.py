@@ -1,4 +1,4 @@
-"""What the store says about a series."""
+"""What the store keeps about a series, as plain values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,10 +9,11 @@ from reanon_core.protocols import Memory
 
 
 @dataclass(frozen=True)
-class Recorded:
+class ReleaseRecord:
     """A release that passed the gate."""
 
     position: int
+    """How many releases came before it."""
     release: str
     input_digest: str
     candidate_digest: str
@@ -24,40 +25,22 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A release that was tried and refused, and the sentence that said why."""
+    """A release that was refused, and why."""
 
     release: str
     reason: str
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
-    """Where a series stands: what the next release builds on."""
-
-    latest: Recorded | None
-    values: tuple[str, ...]
-    """The sensitive values known so far."""
-    state: Memory | None
-    memories: Mapping[str, Memory]
-    """What each judge remembers, by the check's name."""
-    other_values: tuple[tuple[str, ...], ...] = ()
-    """The values of each non-identifier known so far."""
-
-    @property
-    def position(self) -> int:
-        """The position of the next release."""
-        return 0 if self.latest is None else self.latest.position + 1
-
-
-@dataclass(frozen=True, eq=False)
 class Commit:
-    """Everything that one release changes, to be written in one transaction."""
+    """Everything that one release changes, written in one transaction."""
 
-    record: Recorded
+    record: ReleaseRecord
     entry: Entry
     verdicts: tuple[Verdict, ...]
     state: Memory
     memories: Mapping[str, Memory]
+    """What each check remembers, by its name."""
     manifest: str
     frozen: Mapping[str, str]
     """What the first release freezes, by name: the settings of the series, and a check value of its key."""

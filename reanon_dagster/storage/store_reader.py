@@ -1,4 +1,4 @@
-"""Reading the store back: where the series stands, and its whole ledger."""
+"""Queries of a series' store: its records, its memory, its releases with the truth behind them."""
 
 import json
 from typing import TYPE_CHECKING, Any, cast
@@ -8,15 +8,19 @@ import numpy as np
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.model.packing import unpack
-from reanon_core.model.release import Auxiliary, Boxes, Release
 from reanon_core.model.schema import Schema
-from reanon_core.model.snapshot import INVENTED, REMEMBERED, Snapshot
+from reanon_core.model.snapshot import INVENTED, REMEMBERED
 from reanon_core.model.trace import Trace, Witness
 from reanon_core.model.verdict import Verdict
-from reanon_dagster.storage.records import Recorded, Refusal, Standing
+from reanon_core.protocols import Memory
+from reanon_dagster.storage.entry_codec import BOXES, COUNTERFEITS, PEOPLE, ROWS, arrays_from_store, entry_of
+from reanon_dagster.storage.records import Refusal, ReleaseRecord
 
 if TYPE_CHECKING:
     import duckdb
+
+ORDER = {PEOPLE: "person", ROWS: "row", BOXES: "group_id", COUNTERFEITS: "group_id"}
+"""The order in which the rows of each table are read."""
 
 
 def exists(connection: "duckdb.DuckDBPyConnection") -> bool:
@@ -30,13 +34,13 @@ def _has(connection: "duckdb.DuckDBPyConnection", schema: str, table: str) -> bo
     return found is not None and found[0] == 1
 
 
-def releases(connection: "duckdb.DuckDBPyConnection") -> list[Recorded]:
+def releases(connection: "duckdb.DuckDBPyConnection") -> list[ReleaseRecord]:
     """Every release that passed the gate, in order."""
     rows = connection.execute(
         "SELECT position, release, input_digest, candidate_digest, manifest_digest, people, withheld, seconds "
         "FROM private.releases ORDER BY position"
     ).fetchall()
-    return [Recorded(*row) for row in rows]
+    return [ReleaseRecord(*row) for row in rows]
 
 
 def refusals(connection: "duckdb.DuckDBPyConnection") -> dict[str, Refusal]:
@@ -51,31 +55,32 @@ def frozen(connection: "duckdb.DuckDBPyConnection") -> dict[str, str]:
     return dict(rows)
 
 
-def standing(connection: "duckdb.DuckDBPyConnection") -> Standing:
-    """What the next release builds on."""
-    recorded = releases(connection)
-    values = connection.execute("SELECT value FROM private.sensitive_values ORDER BY code").fetchall()
-    if not recorded:
-        return Standing(None, (), None, {})
-    position = recorded[-1].position
-    state = connection.execute("SELECT data FROM private.states WHERE position = ?", [position]).fetchone()
-    memories = connection.execute("SELECT judge, data FROM private.memories WHERE position = ?", [position]).fetchall()
-    return Standing(
-        recorded[-1],
-        tuple(value for (value,) in values),
-        None if state is None else unpack(state[0]),
-        {judge: unpack(data) for judge, data in memories},
-        other_values(connection),
+def sensitive_values(connection: "duckdb.DuckDBPyConnection") -> tuple[str, ...]:
+    """The sensitive values of all releases, in the order of their codes."""
+    return tuple(
+        value for (value,) in connection.execute("SELECT value FROM private.sensitive_values ORDER BY code").fetchall()
     )
 
 
 def other_values(connection: "duckdb.DuckDBPyConnection", others: int = 0) -> tuple[tuple[str, ...], ...]:
-    """The values of each non-identifier known so far; at least so many lists."""
+    """The values of each non-identifier in all releases, in the order of their codes; at least so many lists."""
     if not _has(connection, "private", "other_values"):
         return ((),) * others
     rows = connection.execute("SELECT attribute, value FROM private.other_values ORDER BY attribute, code").fetchall()
     count = max([others, *(attribute + 1 for attribute, _ in rows)])
     return tuple(tuple(value for owner, value in rows if owner == attribute) for attribute in range(count))
+
+
+def state(connection: "duckdb.DuckDBPyConnection", position: int) -> Memory | None:
+    """The technique's state after a release: everyone ever published. Only the latest one is kept."""
+    found = connection.execute("SELECT data FROM private.states WHERE position = ?", [position]).fetchone()
+    return None if found is None else unpack(found[0])
+
+
+def memories(connection: "duckdb.DuckDBPyConnection", position: int) -> dict[str, Memory]:
+    """What each check remembers after a release, by the check's name. Only the latest memories are kept."""
+    found = connection.execute("SELECT judge, data FROM private.memories WHERE position = ?", [position]).fetchall()
+    return {check: unpack(data) for check, data in found}
 
 
 def manifests(connection: "duckdb.DuckDBPyConnection") -> list[tuple[str, str]]:
@@ -92,85 +97,53 @@ def verdicts(connection: "duckdb.DuckDBPyConnection", position: int) -> list[Ver
     return [Verdict(row[0], row[1], row[2], json.loads(row[3]), row[4], row[5]) for row in rows]
 
 
+def stored_candidate(connection: "duckdb.DuckDBPyConnection", release: str) -> bytes | None:
+    """The bytes of a release's stored candidate; None if there is none."""
+    found = connection.execute("SELECT data FROM private.candidates WHERE release = ?", [release]).fetchone()
+    return None if found is None else found[0]
+
+
 def trace(connection: "duckdb.DuckDBPyConnection", position: int) -> Trace:
-    """The published row of each person in a release; an invented one is nobody."""
-    found = _shown(connection, position)
+    """The published row of each person in a release, without the people a technique invented."""
+    found = _published_people(connection, position)
     real = found["origin"] != INVENTED
     return Trace(found["person"][real], found["row"][real])
 
 
 def remembered(connection: "duckdb.DuckDBPyConnection", position: int) -> Int64:
-    """The people whom a release shows though they were not in its table."""
-    found = _shown(connection, position)
+    """The people whom a release shows although they had left the table."""
+    found = _published_people(connection, position)
     return np.asarray(found["person"][found["origin"] == REMEMBERED], dtype=np.int64)
 
 
-def _shown(connection: "duckdb.DuckDBPyConnection", position: int) -> "dict[str, Any]":
+def _published_people(connection: "duckdb.DuckDBPyConnection", position: int) -> "dict[str, Any]":
     """The people behind the rows of a release, with their rows and origins."""
-    found = _columns(
-        connection,
-        "SELECT * FROM private.people WHERE position = ? AND row IS NOT NULL ORDER BY person",
-        position,
-    )
-    return {"origin": np.zeros(len(found["person"]), np.int8)} | found  # an older store knows the table alone
+    query = "SELECT * FROM private.people WHERE position = ? AND row IS NOT NULL ORDER BY person"
+    found = connection.execute(query, [position]).fetchnumpy()
+    return {"origin": np.zeros(len(found["person"]), np.int8)} | found  # an older store has no such column
 
 
-def staged(connection: "duckdb.DuckDBPyConnection", release: str) -> bytes | None:
-    """The bytes of the release's candidate, if one is kept."""
-    found = connection.execute("SELECT data FROM private.candidates WHERE release = ?", [release]).fetchone()
-    return None if found is None else found[0]
+def witness(connection: "duckdb.DuckDBPyConnection", position: int) -> Witness | None:
+    """The row in which each world sees each traced person; None for a technique without worlds."""
+    if not _has(connection, "private", "witnesses"):
+        return None
+    found = connection.execute("SELECT data FROM private.witnesses WHERE position = ?", [position]).fetchone()
+    return None if found is None else Witness(cast("Int32", unpack(found[0])["rows"]))
 
 
 def entry(connection: "duckdb.DuckDBPyConnection", position: int, schema: Schema) -> Entry:
     """One release with the truth behind it."""
-    attributes, others = range(len(schema.quasi_identifiers)), range(len(schema.other))
+    tables = {
+        # Names of tables and columns are constants of ours.
+        table: connection.execute(f"SELECT * FROM {table} WHERE position = ? ORDER BY {order}", [position]).fetchnumpy()  # noqa: S608
+        for table, order in ORDER.items()
+    }
+    arrays = arrays_from_store(tables, schema)
+    worlds = witness(connection, position)
+    if worlds is not None:
+        arrays["witness"] = worlds.rows
     columns, grouped = _shape(connection, position)
-    people = _columns(
-        connection, "SELECT * EXCLUDE position FROM private.people WHERE position = ? ORDER BY person", position
-    )
-    selected, origin = people.get("asked"), people.get("origin")  # an older store has neither
-    snapshot = Snapshot(
-        schema,
-        people["person"],
-        np.stack([people[f"q{i}"] for i in attributes]),
-        people["sensitive"],
-        _stacked(people, others),
-        columns,
-        selected=None if selected is None or selected.all() else selected,
-        origin=None if origin is None or not origin.any() else origin,
-    )
-    row = np.ma.filled(np.ma.asarray(people["row"]), -1).astype(np.int32)
-    traced = row >= 0
-    rows = _columns(
-        connection, "SELECT * EXCLUDE (position, row) FROM public.rows WHERE position = ? ORDER BY row", position
-    )
-    boxes = _columns(
-        connection, "SELECT * EXCLUDE position FROM public.boxes WHERE position = ? ORDER BY group_id", position
-    )
-    fakes = _columns(
-        connection, "SELECT group_id, count FROM public.counterfeits WHERE position = ? ORDER BY group_id", position
-    )
-    low, high, missing = (np.stack([boxes[f"{side}{i}"] for i in attributes]) for side in ("low", "high", "missing"))
-    return Entry(
-        snapshot,
-        Release(
-            rows["group_id"],
-            rows["sensitive"],
-            Boxes(low, high, missing),
-            other=_stacked(rows, others),
-            columns=columns,
-            grouped=grouped,
-        ),
-        Auxiliary(fakes["group_id"], fakes["count"]),
-        Trace(snapshot.persons[traced], row[traced]),
-        witness(connection, position),
-    )
-
-
-def _stacked(found: "dict[str, Any]", others: range) -> Int32:
-    """The codes of the non-identifiers, [o, n]."""
-    stacked = [np.asarray(found[f"o{i}"], dtype=np.int32) for i in others]
-    return np.stack(stacked) if stacked else np.empty((0, 0), np.int32)
+    return entry_of(arrays, schema, columns=columns, grouped=grouped)
 
 
 def _shape(connection: "duckdb.DuckDBPyConnection", position: int) -> tuple[tuple[str, ...] | None, bool]:
@@ -183,26 +156,13 @@ def _shape(connection: "duckdb.DuckDBPyConnection", position: int) -> tuple[tupl
     return None if found[0] is None else tuple(json.loads(found[0])), bool(found[1])
 
 
-def witness(connection: "duckdb.DuckDBPyConnection", position: int) -> Witness | None:
-    """The row in which each world sees each traced person, if the technique promises worlds."""
-    if not _has(connection, "private", "witnesses"):
-        return None
-    found = connection.execute("SELECT data FROM private.witnesses WHERE position = ?", [position]).fetchone()
-    return None if found is None else Witness(cast("Int32", unpack(found[0])["rows"]))
-
-
-def _columns(connection: "duckdb.DuckDBPyConnection", query: str, position: int) -> "dict[str, Any]":
-    """The columns that a query gives for a release, as arrays."""
-    return connection.execute(query, [position]).fetchnumpy()
-
-
 def known_schema(connection: "duckdb.DuckDBPyConnection", schema: Schema) -> Schema:
-    """The schema with every value that was seen so far."""
+    """The schema with the values of all releases."""
     others = other_values(connection, len(schema.other))
-    return schema.with_sensitive_values(standing(connection).values).with_other_values(others)
+    return schema.with_sensitive_values(sensitive_values(connection)).with_other_values(others)
 
 
 def ledger(connection: "duckdb.DuckDBPyConnection", schema: Schema) -> Ledger:
     """The whole series with the truth behind it."""
     known = known_schema(connection, schema)
-    return Ledger(tuple(entry(connection, recorded.position, known) for recorded in releases(connection)))
+    return Ledger(tuple(entry(connection, record.position, known) for record in releases(connection)))

@@ -1,4 +1,4 @@
-"""Writing the store: one transaction for each release, at the gate."""
+"""Changes of a series' store: one transaction for each release, at the gate."""
 
 import json
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ from reanon_core.model.ledger import Entry
 from reanon_core.model.packing import pack
 from reanon_core.model.schema import Schema
 from reanon_dagster.storage import store_reader
+from reanon_dagster.storage.entry_codec import PEOPLE, store_columns
 from reanon_dagster.storage.records import Commit
 from reanon_dagster.storage.store_tables import LATER_STATEMENTS, create_statements
 
@@ -17,29 +18,30 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+OVERTAKEN = "another process published a release of this series in the meantime; try again"
+
 
 def commit(connection: "duckdb.DuckDBPyConnection", change: Commit) -> None:
-    """Write the release, its trace, the state and the judges' memories, all or nothing.
+    """Write the release, its trace, the state and the checks' memories, all or nothing.
 
     Raises: OutOfOrder if another release was committed since this one was prepared.
     """
     connection.begin()
     try:
-        _write(connection, change)
+        _write_release(connection, change)
     except BaseException:
         connection.rollback()
         raise
     connection.commit()
 
 
-def refuse(connection: "duckdb.DuckDBPyConnection", release: str, reason: str, schema: Schema) -> None:
-    """Remember that a release was refused and why, for `reanon status`."""
-    create(connection, schema)
+def record_refusal(connection: "duckdb.DuckDBPyConnection", release: str, reason: str) -> None:
+    """Record that a release was refused and why, for `reanon status`."""
     connection.execute("INSERT INTO private.refusals VALUES (?, current_localtimestamp(), ?)", [release, reason])
 
 
-def stage(connection: "duckdb.DuckDBPyConnection", release: str, digest: str, data: bytes) -> None:
-    """Keep a candidate, in place of any other."""
+def store_candidate(connection: "duckdb.DuckDBPyConnection", release: str, digest: str, data: bytes) -> None:
+    """Store a candidate in place of any other."""
     connection.begin()
     connection.execute("DELETE FROM private.candidates")
     connection.execute("INSERT INTO private.candidates VALUES (?, ?, ?)", [release, digest, data])
@@ -47,18 +49,18 @@ def stage(connection: "duckdb.DuckDBPyConnection", release: str, digest: str, da
 
 
 def create(connection: "duckdb.DuckDBPyConnection", schema: Schema) -> None:
-    """Make the tables if the file has none, and those that an older one lacks."""
+    """Create the tables that the file does not have yet."""
     statements = create_statements(len(schema.quasi_identifiers), len(schema.other))
     for statement in LATER_STATEMENTS if store_reader.exists(connection) else statements:
         connection.execute(statement)
 
 
-def _write(connection: "duckdb.DuckDBPyConnection", change: Commit) -> None:
+def _write_release(connection: "duckdb.DuckDBPyConnection", change: Commit) -> None:
     record, entry = change.record, change.entry
     create(connection, entry.snapshot.schema)
     done = connection.execute("SELECT count(*) FROM private.releases").fetchone()
     if done is None or done[0] != record.position:
-        raise OutOfOrder("another release of this series was published in the meantime; try again")
+        raise OutOfOrder(OVERTAKEN)
     if record.position == 0:
         connection.executemany("INSERT INTO private.series VALUES (?, ?)", list(change.frozen.items()))
     connection.execute(
@@ -105,14 +107,14 @@ def _write_values(connection: "duckdb.DuckDBPyConnection", schema: Schema) -> No
     if new:
         connection.executemany("INSERT INTO private.sensitive_values VALUES (?, ?)", new)
     for attribute, values in enumerate(schema.other_values):
-        listed = store_reader.other_values(connection, len(schema.other))[attribute]
-        more = [(attribute, code, value) for code, value in enumerate(values) if code >= len(listed)]
+        known_others = store_reader.other_values(connection, len(schema.other))[attribute]
+        more = [(attribute, code, value) for code, value in enumerate(values) if code >= len(known_others)]
         if more:
             connection.executemany("INSERT INTO private.other_values VALUES (?, ?, ?)", more)
 
 
 def _write_shape(connection: "duckdb.DuckDBPyConnection", position: int, entry: Entry) -> None:
-    """What a release shows, and the rows of its worlds, where that is not the same for every release."""
+    """Write what a release shows and the rows of its worlds, where a series needs either."""
     release = entry.release
     if release.columns is not None or not release.grouped:
         listed = None if release.columns is None else json.dumps(release.columns)
@@ -125,8 +127,8 @@ def _write_shape(connection: "duckdb.DuckDBPyConnection", position: int, entry: 
 def _write_memories(connection: "duckdb.DuckDBPyConnection", change: Commit) -> None:
     position = change.record.position
     connection.execute("INSERT INTO private.states VALUES (?, ?)", [position, pack(change.state)])
-    for judge, memory in change.memories.items():
-        connection.execute("INSERT INTO private.memories VALUES (?, ?, ?)", [position, judge, pack(memory)])
+    for check, memory in change.memories.items():
+        connection.execute("INSERT INTO private.memories VALUES (?, ?, ?)", [position, check, pack(memory)])
     for table in ("states", "memories"):
         connection.execute(f"DELETE FROM private.{table} WHERE position < ?", [position])  # noqa: S608
 
@@ -135,29 +137,9 @@ def _tables(position: int, entry: Entry) -> "dict[str, pa.Table]":
     """The rows of a release as Arrow tables, private and public ones apart."""
     import pyarrow as pa
 
-    snapshot, boxes = entry.snapshot, entry.release.boxes
-    row = np.full(snapshot.size, -1, dtype=np.int32)
-    row[snapshot.persons.searchsorted(entry.trace.persons)] = entry.trace.rows
-    people = {
-        "person": snapshot.persons,
-        "row": pa.array(row, mask=row < 0),
-        "sensitive": snapshot.sensitive,
-        "asked": snapshot.selection,
-        "origin": np.zeros(snapshot.size, np.int8) if snapshot.origin is None else snapshot.origin,
-        **{f"q{i}": codes for i, codes in enumerate(snapshot.qi)},
-        **{f"o{i}": codes for i, codes in enumerate(snapshot.other)},
-    }
-    rows = {
-        "row": np.arange(entry.release.size, dtype=np.int32),
-        "group_id": entry.release.group,
-        "sensitive": entry.release.sensitive,
-        **{f"o{i}": codes for i, codes in enumerate(entry.release.other)},
-    }
-    box_columns: dict[str, object] = {"group_id": np.arange(boxes.count, dtype=np.int32)}
-    for i in range(len(boxes.low)):
-        box_columns |= {f"low{i}": boxes.low[i], f"high{i}": boxes.high[i], f"missing{i}": boxes.missing[i]}
-    fakes = {"group_id": entry.auxiliary.group, "count": entry.auxiliary.count}
-    tables = {"private.people": people, "public.rows": rows, "public.boxes": box_columns, "public.counterfeits": fakes}
+    tables = store_columns(entry)
+    row = tables[PEOPLE]["row"]
+    tables[PEOPLE]["row"] = pa.array(row, mask=row < 0)
     return {name: _positioned(position, columns) for name, columns in tables.items()}
 
 
@@ -169,6 +151,6 @@ def _positioned(position: int, columns: "dict[str, object]") -> "pa.Table":
 
 
 def _insert(connection: "duckdb.DuckDBPyConnection", table: str, rows: "pa.Table") -> None:
-    connection.register("arriving", rows)
-    connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM arriving")  # noqa: S608
-    connection.unregister("arriving")
+    connection.register("new_rows", rows)
+    connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM new_rows")  # noqa: S608
+    connection.unregister("new_rows")

@@ -24,8 +24,12 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reanon_dagster.series.field_types",),
     ("reanon_dagster",),
     ("reanon_core.precompile",),
-    ("reanon_core.replay", "reanon_core.frames"),
-    ("reanon_core.publishing", "reanon_core.catalog"),
+    ("reanon_core",),  # the door: it exports names of the rooms below
+    ("reanon_core.series",),
+    ("reanon_core.audit", "reanon_core.published_release", "reanon_core.replay"),
+    ("reanon_core.adversary_knowledge", "reanon_core.finding_truth"),
+    ("reanon_core.publishing", "reanon_core.catalog", "reanon_core.judgement", "reanon_core.tables"),
+    ("reanon_core.columns",),
     (
         "reanon_core.techniques.m_invariance",
         "reanon_core.techniques.mondrian",
@@ -53,7 +57,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reanon_core.protocols",),
     ("reanon_core.model",),
     ("reanon_core.compiled",),
-    ("reanon_core",),
 )
 PRIVATE = {f"reanon_core.model.{name}" for name in ("snapshot", "plan", "trace", "publication", "ledger")}
 JUDGES = {

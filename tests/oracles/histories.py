@@ -68,7 +68,7 @@ def ledger_of(releases: Sequence[Sequence[str]], values: dict[str, int], number:
     A counterfeit carries the value that the group lacks most.
     """
     distinct = len(set(values.values()))
-    schema = plain_schema(values=distinct)
+    schema = plain_schema(values=max(values.values()) + 1)
     entries = []
     for groups in releases:
         members, fakes = [], []

@@ -8,13 +8,14 @@ from typing import cast
 import numpy as np
 
 from reanon_core.model.arrays import Int32, Int64, frozen
+from reanon_core.model.codebook import Codebook, CodedState
 from reanon_core.model.packing import Packable
 
 VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
-class BpgState:
+class BpgState(CodedState):
     """Who can be told apart from whom by everything published so far, and the values that were published of them.
 
     The people of one neighbourhood were shown together, or not at all, in every release. A column is what one release
@@ -90,6 +91,7 @@ class BpgState:
             "qi": self.qi,
             "met": self.met,
             "reserve": self.reserve,
+            **self.codebook.packed(),
         }
 
     @staticmethod
@@ -111,4 +113,5 @@ class BpgState:
             cast("Int32", arrays["qi"]),
             cast("int", packed["met"]),
             cast("int", packed["reserve"]),
+            codebook=Codebook.restored(packed),
         )

@@ -41,6 +41,6 @@ class CorSplitState(BucketState):
         """The state that was packed."""
         known = BucketState.restored(packed)
         number, times = cast("Int32", packed["number"]), cast("Int32", packed["times"])
-        return cls(
-            known.time, known.signatures, known.roster, known.extent, known.qi, number, times, Web.restored(packed)
-        )
+        web = Web.restored(packed)
+        state = cls(known.time, known.signatures, known.roster, known.extent, known.qi, number, times, web)
+        return state.with_codebook(known.codebook)

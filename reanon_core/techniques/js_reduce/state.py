@@ -9,13 +9,14 @@ import numpy as np
 from reanon_core.inference.bayes.beliefs import Beliefs
 from reanon_core.inference.bayes.transition_counts import Counted
 from reanon_core.model.arrays import Float64, Int32, Int64
+from reanon_core.model.codebook import Codebook, CodedState
 from reanon_core.model.packing import Packable
 
 VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
-class JsReduceState:
+class JsReduceState(CodedState):
     """The beliefs about everybody ever published, and the counts of Algorithm 5 where knowledge is not declared.
 
     Paper: [RPB12] Algorithm 1, lines 8 to 11. RBK is computed when a person appears again (departure D6).
@@ -39,6 +40,7 @@ class JsReduceState:
             "offsets": self.beliefs.offsets,
             "states": self.beliefs.states,
             "weights": self.beliefs.weights,
+            **self.codebook.packed(),
         }
         if self.counted is not None:
             fields |= {
@@ -76,4 +78,5 @@ class JsReduceState:
                 cast("Float64", arrays["weights"]),
             ),
             counted,
+            codebook=Codebook.restored(packed),
         )

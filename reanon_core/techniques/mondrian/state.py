@@ -7,13 +7,14 @@ from typing import cast
 import numpy as np
 
 from reanon_core.model.arrays import Int64
+from reanon_core.model.codebook import Codebook, CodedState
 from reanon_core.model.packing import Packable
 
 VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
-class MondrianState:
+class MondrianState(CodedState):
     """How many releases there were, and the codes seen."""
 
     time: int
@@ -26,11 +27,12 @@ class MondrianState:
 
     def packed(self) -> Mapping[str, Packable]:
         """The state as named arrays and scalars."""
-        return {"version": VERSION, "time": self.time, "extent": self.extent}
+        return {"version": VERSION, "time": self.time, "extent": self.extent, **self.codebook.packed()}
 
     @staticmethod
     def restored(packed: Mapping[str, Packable]) -> "MondrianState":
         """The state that was packed."""
         if packed["version"] != VERSION:
             raise ValueError(f"state version {packed['version']} is not {VERSION}")
-        return MondrianState(cast("int", packed["time"]), cast("Int64", packed["extent"]))
+        extent = cast("Int64", packed["extent"])
+        return MondrianState(cast("int", packed["time"]), extent, codebook=Codebook.restored(packed))

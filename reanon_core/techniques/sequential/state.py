@@ -7,6 +7,7 @@ from typing import cast
 import numpy as np
 
 from reanon_core.model.arrays import MISSING, Bool, Int32, Int64
+from reanon_core.model.codebook import Codebook, CodedState
 from reanon_core.model.packing import Packable
 from reanon_core.model.release import UNPUBLISHED
 from reanon_core.techniques.sequential.worlds import Worlds
@@ -17,7 +18,7 @@ UNSEEN = (2**31 - 1, MISSING)
 
 
 @dataclass(frozen=True, eq=False)
-class WorldsState:
+class WorldsState(CodedState):
     """Everybody ever published, batch after batch.
 
     Paper: [ST15] Section 4.2: the permutations are kept, the worlds follow from them.
@@ -105,6 +106,7 @@ class WorldsState:
             "bucket": self.bucket,
             "gone": self.gone,
             "extent": self.extent,
+            **self.codebook.packed(),
         }
 
     @staticmethod
@@ -123,4 +125,5 @@ class WorldsState:
             cast("Int32", packed["bucket"]),
             cast("Bool", packed["gone"]),
             cast("Int64", packed["extent"]),
+            codebook=Codebook.restored(packed),
         )

@@ -1,5 +1,7 @@
 """The judge of j: its own beliefs, held against enumeration, and planted violations."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -111,8 +113,9 @@ def test_slack_widens_the_limit_and_is_reported() -> None:
 
 def test_an_unreadable_release_does_not_hold() -> None:
     check = JsDivergence(j=1.0)
-    broken = entry(np.arange(2), np.array([0, 7], np.int32), np.array([0, 0], np.int32))
-    verdict, _ = check.examine(broken, check.initial_memory())
+    whole = entry(np.arange(2), np.array([0, 1], np.int32), np.array([0, 0], np.int32))
+    release = replace(whole.release, sensitive=np.array([0, 7], np.int32))
+    verdict, _ = check.examine(replace(whole, release=release), check.initial_memory())
     assert not verdict.holds
 
 

@@ -11,9 +11,9 @@ from reanon_core.catalog import build_technique
 from reanon_core.checks.k_anonymity import KAnonymity
 from reanon_core.checks.l_diversity import LDiversity
 from reanon_core.checks.t_closeness import TCloseness
-from reanon_core.frames import frame_from_release
 from reanon_core.model.ledger import Entry
 from reanon_core.replay import replay
+from reanon_core.tables.release_table import release_table
 
 TECHNIQUES = {
     "mondrian": {"k": 4, "ell": 2, "t": 0.4},
@@ -37,7 +37,7 @@ def observed(check: KAnonymity | LDiversity | TCloseness, entry: Entry, what: st
 def test_an_independent_library_finds_the_same_k_l_and_t(name: str) -> None:
     for entry in published(name):
         schema = entry.snapshot.schema
-        frame = frame_from_release(entry.release, schema)
+        frame = release_table(entry.release, schema).to_pandas()
         secret = schema.sensitive.name
         classes = [column for column in frame.columns if column != secret]  # the group is published as well
         assert anonymity.k_anonymity(frame, classes) == observed(KAnonymity(k=2), entry, "smallest group")

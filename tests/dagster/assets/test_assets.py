@@ -25,8 +25,9 @@ from reanon_dagster.definitions import series_definitions
 from reanon_dagster.releasing import judgement
 from reanon_dagster.releasing.candidate import digest
 from reanon_dagster.releasing.evidence import ReleaseNumbers
-from reanon_dagster.releasing.release import look, publish_release
-from reanon_dagster.releasing.staged_candidate import packed, restored
+from reanon_dagster.releasing.release import publish_release
+from reanon_dagster.releasing.series_view import read_view
+from reanon_dagster.releasing.stored_candidate import packed, unpacked
 from reanon_dagster.series.series_file import load_series
 
 JUDGES = {"well_formedness", "k_anonymity", "l_diversity", "m_uniqueness", "m_invariance"}
@@ -46,7 +47,8 @@ def published(folder: Path) -> list[str]:
 
 def committed(maker: Maker) -> list[tuple[int, str, str]]:
     return [
-        (record.position, record.release, record.manifest_digest) for record in look(load_series(maker.path)).records
+        (record.position, record.release, record.manifest_digest)
+        for record in read_view(load_series(maker.path)).records
     ]
 
 
@@ -161,15 +163,15 @@ def test_the_latest_release_from_another_snapshot_is_refused_with_the_way_out(
     before = committed(maker)
     correct(tmp_path, "r1", people(120))
     refusal = maker.refusal("r1", assets)
-    assert "put the first snapshot back" in refusal
-    assert "carry the correction into the next release" in refusal
+    assert "restore its snapshot" in refusal
+    assert "make the correction in the next release" in refusal
     assert committed(maker) == before
     assert maker.made("published") == ["r1"]
 
 
 def test_a_release_before_its_turn_is_refused_and_its_snapshot_may_be_looked_at(maker: Maker, tmp_path: Path) -> None:
     maker.make("r1")
-    assert "r2 comes first" in maker.refusal("r3")
+    assert "r3 cannot be published before r2;" in maker.refusal("r3")
     assert maker.made("snapshot") == ["r1", "r3"]
     assert maker.made("candidate") == ["r1"]
     assert "r3 has no candidate" in maker.refusal("r3", ["published"])
@@ -209,7 +211,7 @@ def test_a_planted_fault_fails_its_check_publishes_nothing_and_holds_the_next_re
         assert evaluations["m_invariance"].severity is dg.AssetCheckSeverity.ERROR
         assert evaluations["m_invariance"].metadata["violations"].value > 0
         assert "r2 has no candidate" in maker.refusal("r2", ["published"])
-        assert "r2 comes first" in maker.refusal("r3")
+        assert "r3 cannot be published before r2;" in maker.refusal("r3")
     assert published(tmp_path) == ["r1"]
     assert [release for _, release, _ in committed(maker)] == ["r1"]
     assert maker.made("candidate") == maker.made("published") == ["r1"]
@@ -230,7 +232,7 @@ def test_new_rows_that_are_not_eligible_fail_the_release_until_the_snapshot_is_c
     refusal = maker.refusal("r2")
     assert "not 3-eligible" in refusal
     assert "flu" not in refusal
-    assert "r2 comes first" in maker.refusal("r3")
+    assert "r3 cannot be published before r2;" in maker.refusal("r3")
     assert published(tmp_path) == ["r1"]
     assert maker.made("candidate") == ["r1"]
     correct(tmp_path, "r2", right)
@@ -264,7 +266,7 @@ def test_a_snapshot_corrected_before_its_release_is_published_is_taken(maker: Ma
     correct(tmp_path, "r1", corrected)
     assert maker.make("r1").success
     assert maker.metadata("published")["dagster/row_count"].value == 120
-    assert look(load_series(maker.path)).records[0].people == 120
+    assert read_view(load_series(maker.path)).records[0].people == 120
 
 
 def test_a_candidate_whose_snapshot_was_corrected_since_is_not_published_alone(maker: Maker, tmp_path: Path) -> None:
@@ -308,13 +310,13 @@ def test_a_candidate_that_was_overtaken_by_the_command_is_not_published(maker: M
 
 
 @pytest.mark.parametrize("lie", ["about nothing", "about its digest", "with garbage"])
-def test_a_staged_candidate_that_was_tampered_with_is_refused(maker: Maker, tmp_path: Path, lie: str) -> None:
+def test_a_stored_candidate_that_was_tampered_with_is_refused(maker: Maker, tmp_path: Path, lie: str) -> None:
     maker.make("r1")
     assert maker.make("r2", ["candidate"]).success
     series = load_series(maker.path)
     with duckdb.connect(str(series.private_folder / "store.duckdb")) as connection:
         (data,) = connection.execute("SELECT data FROM private.candidates WHERE release = 'r2'").fetchone() or (b"",)
-        candidate = restored(data, series.schema)
+        candidate = unpacked(data, series.schema)
         release = candidate.entry.release
         entry = dataclasses.replace(
             candidate.entry, release=Release(release.group, np.roll(release.sensitive, 1), release.boxes)

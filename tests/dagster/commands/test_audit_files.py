@@ -12,11 +12,11 @@ from papers.XT07.tables import PATIENTS, TABLE_1B, TABLE_2B
 
 from reanon_core.attacks.intersection import IntersectionAttack
 from reanon_core.model.errors import InvalidSchema, InvalidSnapshot
+from reanon_core.tables.ids import pseudonyms
 from reanon_dagster.cli import main
 from reanon_dagster.commands.audit_files import release_names
 from reanon_dagster.series.series_file import load_schema
 from reanon_dagster.sources.external_releases import read_external_releases, read_people
-from reanon_dagster.sources.ids import pseudonyms
 
 SCHEMA = "id: name\nquasi_identifiers: {age: {}, zip: {}}\nsensitive: disease\n"
 TREE = "primary,school,any\nsecondary,school,any\nbachelor,higher,any\nmaster,higher,any\n"
@@ -150,7 +150,7 @@ def test_people_who_fit_no_group_are_not_passed_over_in_silence(
     known["zip"] //= 1000  # the paper writes 12k
     known.to_csv(paper / "people.csv", index=False)
     assert audit(paper, "--attack", "intersection", "--quiet") == 0
-    assert "16 people fit no value in all of their releases" in capsys.readouterr().err
+    assert "16 people have no possible value in all of their releases" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv"])
@@ -298,4 +298,4 @@ def test_without_schema_and_people_the_command_says_what_they_are(
     said = capsys.readouterr().err.splitlines()
     assert [line.split(" must ")[0] for line in said] == ["reanon: --schema", "reanon: --people"]
     assert main(["audit", "--releases", str(paper / "first.csv"), "--schema", str(paper / "schema.yaml")]) == 2
-    assert "--people must say whom to attack" in capsys.readouterr().err
+    assert "--people must name the people to attack" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 import re
 import stat
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
@@ -141,6 +142,17 @@ def test_a_snapshot_that_is_not_there_leaves_nothing(tmp_path: Path) -> None:
     series = write_series(tmp_path)
     assert main(["publish", str(series), "--data-docs", "--release", "r1", "--quiet"]) == 2
     assert not (tmp_path / "private").exists()
+
+
+def test_a_release_named_after_a_year_was_judged_today(tmp_path: Path) -> None:
+    before = datetime.now(tz=UTC).replace(microsecond=0)
+    docs = write_data_docs(tmp_path / "docs", "A title", [Suite("snapshot", "2018", (Result("a", True, "a rule"),))])
+    (run,) = (tmp_path / "docs" / "results" / "snapshot" / "2018").iterdir()
+    judged = datetime.strptime(run.name[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+    assert before <= judged <= datetime.now(tz=UTC)
+    index = docs.index.read_text()
+    assert re.search(rf"{judged:%Y-%m-%d}", index)
+    assert "2018-" not in index
 
 
 def test_old_runs_leave_the_list_and_stay_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,8 @@ from reanon_core.model.errors import Refused
 from reanon_core.model.release import Release
 from reanon_dagster.cli import main
 from reanon_dagster.releasing import gate
-from reanon_dagster.releasing.release import candidate_for, look
+from reanon_dagster.releasing.release import make_candidate
+from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.storage import published_folder, store_writer
 
@@ -55,21 +56,21 @@ def test_a_release_that_fails_its_check_is_not_published_and_blocks_the_next(
 
 def test_a_candidate_that_is_not_what_was_judged_is_refused(series: Path, tmp_path: Path) -> None:
     loaded = load_series(series)
-    candidate = candidate_for(loaded, "r1", TODAY)
+    candidate = make_candidate(loaded, read_view(loaded), "r1", TODAY)
     assert candidate is not None
     release = candidate.entry.release
     swapped = release.sensitive.copy()
     swapped[:2] = swapped[1::-1]
     entry = dataclasses.replace(candidate.entry, release=Release(release.group, np.roll(swapped, 1), release.boxes))
-    with pytest.raises(Refused, match="not what its checks have judged"):
+    with pytest.raises(Refused, match="not what its checks judged"):
         gate.accept(loaded, dataclasses.replace(candidate, entry=entry))
     assert published(tmp_path) == []
-    assert look(loaded).records == []
+    assert read_view(loaded).records == []
 
 
 def test_a_candidate_without_verdicts_is_refused(series: Path) -> None:
     loaded = load_series(series)
-    candidate = candidate_for(loaded, "r1", TODAY)
+    candidate = make_candidate(loaded, read_view(loaded), "r1", TODAY)
     assert candidate is not None
     with pytest.raises(Refused, match="not judged"):
         gate.accept(loaded, dataclasses.replace(candidate, verdicts=()))
@@ -77,8 +78,8 @@ def test_a_candidate_without_verdicts_is_refused(series: Path) -> None:
 
 def test_a_candidate_prepared_before_another_was_published_is_refused(series: Path) -> None:
     loaded = load_series(series)
-    early = candidate_for(loaded, "r1", TODAY)
-    late = candidate_for(loaded, "r1", TODAY)
+    early = make_candidate(loaded, read_view(loaded), "r1", TODAY)
+    late = make_candidate(loaded, read_view(loaded), "r1", TODAY)
     assert early is not None
     assert late is not None
     gate.accept(loaded, early)
@@ -92,7 +93,7 @@ def test_a_failure_around_the_commit_leaves_the_old_or_the_new_release(
 ) -> None:
     main(["publish", str(series), "--quiet"])
     with monkeypatch.context() as broken:
-        target = (store_writer, "commit") if moment == "before the commit" else (published_folder, "bring_out")
+        target = (store_writer, "commit") if moment == "before the commit" else (published_folder, "move_to_public")
 
         def fail(*_: object) -> None:
             raise KeyboardInterrupt
@@ -105,7 +106,7 @@ def test_a_failure_around_the_commit_leaves_the_old_or_the_new_release(
     assert main(["audit", str(series), "--quiet"]) == 0
 
 
-def sound(folder: Path) -> None:
+def require_whole_releases(folder: Path) -> None:
     """Whatever is out is whole, and the chain of manifests holds."""
     previous = None
     for name in published(folder):
@@ -134,11 +135,11 @@ def test_a_kill_at_any_moment_leaves_whole_releases_and_the_next_command_goes_on
         if process.poll() is None:
             os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        sound(tmp_path)
+        require_whole_releases(tmp_path)
         if len(published(tmp_path)) == 16:
             break
     assert main(["backfill", str(series), "--quiet"]) == 0
-    sound(tmp_path)
+    require_whole_releases(tmp_path)
     assert len(published(tmp_path)) == 16
     assert main(["audit", str(series), "--attack", "intersection", "--quiet"]) == 0
 
@@ -155,7 +156,7 @@ def test_lost_memory_is_refused(series: Path, tmp_path: Path, capsys: pytest.Cap
     main(["publish", str(series), "--quiet"])
     (tmp_path / "private").rename(tmp_path / "lost")
     assert main(["publish", str(series)]) == 1
-    assert "would give people away" in capsys.readouterr().err
+    assert "could expose people" in capsys.readouterr().err
     (tmp_path / "lost").rename(tmp_path / "private")
     key = tmp_path / "private" / "clinic" / "pseudonym.key"
     right = key.read_bytes()
@@ -164,7 +165,7 @@ def test_lost_memory_is_refused(series: Path, tmp_path: Path, capsys: pytest.Cap
         if wrong is not None:
             key.write_bytes(wrong)
         assert main(["publish", str(series)]) == 1
-        assert "bring it back from a backup" in capsys.readouterr().err
+        assert "restore it from a backup" in capsys.readouterr().err
         key.write_bytes(right)
     assert main(["publish", str(series), "--quiet"]) == 0
 

@@ -15,8 +15,9 @@ from builders.series import people as make_people
 
 from reanon_core.catalog import ATTACKS
 from reanon_dagster.cli import main
-from reanon_dagster.releasing.release import candidate_for
-from reanon_dagster.releasing.staged_candidate import packed, publish_staged, restored, stage
+from reanon_dagster.releasing.release import make_candidate
+from reanon_dagster.releasing.series_view import read_view
+from reanon_dagster.releasing.stored_candidate import packed, publish_stored_candidate, store_candidate, unpacked
 from reanon_dagster.series.series_file import load_series
 
 SERIES = """
@@ -189,7 +190,7 @@ def test_people_who_leave_are_refused_and_deferred_ones_are_traced(
     assert (len(traced), traced["id"].nunique()) == (120, 120)
     (series.parent / "snapshots" / "r1.csv").unlink()  # where the one who left could be looked up
     assert run("trace", series, "--release", "r2", "--out", tmp_path / "t.parquet") == 1
-    assert "1 row shows somebody who had left the table before" in capsys.readouterr().err
+    assert "1 row shows a person who had left the table" in capsys.readouterr().err
     assert run("audit", series) == 0
 
 
@@ -197,12 +198,12 @@ def test_a_candidate_survives_the_store_with_its_worlds(series: Path) -> None:
     declared = load_series(series)
     from datetime import date
 
-    candidate = candidate_for(declared, "r1", date(2024, 1, 1), seed=1)
+    candidate = make_candidate(declared, read_view(declared), "r1", date(2024, 1, 1), seed=1)
     assert candidate is not None
-    again = restored(packed(candidate), declared.schema)
+    again = unpacked(packed(candidate), declared.schema)
     assert packed(again) == packed(candidate)
-    stage(declared, candidate)
-    assert publish_staged(declared, "r1") is not None
+    store_candidate(declared, candidate)
+    assert publish_stored_candidate(declared, read_view(declared), "r1") is not None
     assert stat.S_IMODE((series.parent / "private" / "panel" / "store.duckdb").stat().st_mode) == 0o600
 
 

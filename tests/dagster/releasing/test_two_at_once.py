@@ -13,8 +13,8 @@ import pytest
 from builders.series import lively, write_series
 
 from reanon_dagster.cli import main
-from reanon_dagster.releasing import release
-from reanon_dagster.releasing.release import View
+from reanon_dagster.releasing import series_view
+from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.series.series import Series
 from reanon_dagster.storage.connection import opened
 
@@ -95,17 +95,17 @@ def test_only_one_at_a_time_looks_for_the_store_and_makes_it(tmp_path: Path, mon
     assert most == [1]
 
 
-def test_a_release_that_comes_out_while_we_look_is_not_taken_for_a_lost_memory(
+def test_a_release_that_comes_out_while_the_view_is_read_is_not_taken_for_a_lost_memory(
     series: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looked = release.look
+    read_view = series_view.read_view
 
-    def look_and_be_late(series_: Series) -> View:
-        view = looked(series_)
-        monkeypatch.setattr(release, "look", looked)
+    def read_and_be_late(series_: Series) -> SeriesView:
+        view = read_view(series_)
+        monkeypatch.setattr(series_view, "read_view", read_view)
         assert main(["publish", str(series), "--quiet"]) == 0
         return view
 
-    monkeypatch.setattr(release, "look", look_and_be_late)
+    monkeypatch.setattr(series_view, "read_view", read_and_be_late)
     assert main(["publish", str(series), "--release", "r1"]) == 1
     assert "in the meantime; try again" in capsys.readouterr().err

@@ -224,7 +224,7 @@ def test_people_who_left_are_traced_only_where_an_earlier_snapshot_is_still_ther
     assert left <= set(frames["r1"]["patient"])
     (tmp_path / "snapshots" / "r1.csv").unlink()
     assert run(path, "trace", "--release", "r2", "--out", str(out)) == 1
-    assert "bring the earlier snapshots back" in capsys.readouterr().err
+    assert "restore the earlier snapshots" in capsys.readouterr().err
 
 
 def test_another_predicate_for_what_is_out_is_refused_and_for_older_releases_does_not_matter(
@@ -236,7 +236,7 @@ def test_another_predicate_for_what_is_out_is_refused_and_for_older_releases_doe
     path.write_text(selecting(BPG, r2="age > 31"))
     capsys.readouterr()
     assert run(path, "publish", "--release", "r2") == 1
-    assert "another snapshot (or selection)" in capsys.readouterr().err
+    assert "was published from another snapshot or" in capsys.readouterr().err
     assert run(path, "publish", "--release", "r3") == 0
     path.write_text(selecting(BPG, r2="age > 32", r4="age < 50"))
     assert run(path, "validate") == 0
@@ -254,10 +254,8 @@ def test_the_assets_show_what_a_query_cost_and_name_nobody(tmp_path: Path) -> No
             assert maker.make(release).success
             seen = maker.metadata("candidate")
             manifest = json.loads((tmp_path / "published" / "clinic" / release / "manifest.json").read_text())
-            assert (
-                seen["not asked for"].value == maker.metadata("published")["not asked for"].value == manifest["dirty"]
-            )
-            assert seen["people"].value == len(lively()[release]) >= seen["asked for"].value
+            assert seen["not selected"].value == maker.metadata("published")["not selected"].value == manifest["dirty"]
+            assert seen["people"].value == len(lively()[release]) >= seen["selected"].value
             assert release == "r1" or manifest["dirty"] > 0
             assert seen["withheld"].value == manifest["withheld"]
             if release == "r2":

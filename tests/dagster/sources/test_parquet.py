@@ -12,7 +12,7 @@ from builders.series import declared
 
 from reanon_core.model.arrays import MISSING
 from reanon_core.model.errors import InvalidSnapshot
-from reanon_dagster.sources import ids
+from reanon_core.tables import ids
 from reanon_dagster.sources.snapshot_reader import read_snapshot
 
 KEY = bytes(range(16))

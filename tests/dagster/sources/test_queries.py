@@ -10,7 +10,7 @@ import pytest
 from builders.series import declared
 
 from reanon_core.model.errors import InvalidSnapshot
-from reanon_dagster.sources import ids
+from reanon_core.tables import ids
 from reanon_dagster.sources.snapshot_location import SnapshotMissing, snapshot_exists
 from reanon_dagster.sources.snapshot_reader import read_snapshot, snapshot_digest
 

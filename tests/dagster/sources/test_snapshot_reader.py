@@ -11,7 +11,7 @@ from builders.series import declared
 
 from reanon_core.model.arrays import MISSING
 from reanon_core.model.errors import InvalidParameter, InvalidSnapshot
-from reanon_dagster.sources import ids
+from reanon_core.tables import ids
 from reanon_dagster.sources.snapshot_location import SnapshotMissing, snapshot_exists, snapshot_place
 from reanon_dagster.sources.snapshot_reader import read_ids, read_snapshot, snapshot_digest
 

@@ -3,14 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
-from builders.bpg import COLUMNS, entries, histories, published, shown, table
+from builders.bpg import entries, histories, published, shown, table
 from oracles.atoms import subsets_breached
 
 from reanon_core.checks.atoms import Atoms
 from reanon_core.checks.well_formedness import WellFormedness
-from reanon_core.frames import snapshot_from_frame
 from reanon_core.model.errors import InvalidParameter, Refused, Unpublishable
 from reanon_core.model.ledger import Entry
 from reanon_core.model.release import Auxiliary, Release
@@ -162,13 +160,6 @@ def test_a_remembered_row_with_a_value_never_published_is_seen() -> None:
     )
     verdict = check.examine(forged, memory)[0]
     assert verdict.violations == verdict.observed["people not in the table with a value never published of them"] == 1
-
-
-def test_a_frame_can_be_asked_for_in_part() -> None:
-    frame = pd.DataFrame({"id": list("abcd"), "a": [1, 2, 3, 4], "b": [0, 0, 0, 0], "s": list("uvwx")})
-    snapshot = snapshot_from_frame(frame, COLUMNS, id_column="id", selected=frame["a"] > 2)
-    assert sorted(snapshot.answer().qi[0].tolist()) == [3, 4]
-    assert snapshot_from_frame(frame, COLUMNS, id_column="id").answer().size == 4
 
 
 def test_a_technique_that_draws_on_another_table_is_refused() -> None:

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from reanon_core.finding_truth import worth
 from reanon_core.model.finding import Findings
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.replay import replay
 from reanon_core.techniques.mondrian.technique import Mondrian
-from reanon_dagster.releasing.finding_truth import worth
 
 SCHEMA = Schema(quasi_identifiers=(QuasiIdentifier(name="a"),), sensitive=Sensitive(name="s", values=("x", "y", "z")))
 VALUES = ([0, 1, 2, 0], [0, 2, 2, 0])

@@ -1,7 +1,6 @@
 """The knowledge that attacks are given: who is in each release, and what the series declares."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from reanon_core.inference.bayes.transition_counts import Counted, needs_counting, resolved
 from reanon_core.model.background import Background
@@ -9,18 +8,14 @@ from reanon_core.model.errors import Unpublishable
 from reanon_core.model.knowledge import Knowledge
 from reanon_core.model.ledger import Ledger
 
-if TYPE_CHECKING:
-    from reanon_dagster.series.series import Series
 
-
-def with_background(series: "Series", ledger: Ledger, knowledge: Knowledge) -> Knowledge:
+def with_background(declared: Background | None, ledger: Ledger, knowledge: Knowledge) -> Knowledge:
     """The knowledge with the declared background.
 
     What is not declared is counted in the original tables: an outsider knows less, so the answer errs on the safe side.
     """
-    declared = series.adversary_background or Background()
     try:
-        return replace(knowledge, background=completed(declared, ledger))
+        return replace(knowledge, background=completed(declared or Background(), ledger))
     except Unpublishable:  # too many values for the declared memory: the attack makes its own estimate
         return knowledge
 

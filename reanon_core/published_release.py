@@ -1,0 +1,71 @@
+"""Public: a published release as a table that every frame library can take."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reanon_core.model.errors import InvalidParameter, Problem
+from reanon_core.tables.frames import Table
+from reanon_core.tables.release_table import counterfeit_table, release_table
+
+if TYPE_CHECKING:
+    from reanon_core.model.release import Auxiliary, Release
+    from reanon_core.model.schema import Schema
+    from reanon_core.model.verdict import Verdict
+
+
+class PublishedRelease(Table):
+    """The rows of a release, with the columns that a published file has, and what is published beside them."""
+
+    def __init__(
+        self,
+        name: str,
+        release: "Release",
+        auxiliary: "Auxiliary",
+        schema: "Schema",
+        *,
+        withheld: int = 0,
+        verdicts: "tuple[Verdict, ...]" = (),
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(release_table(release, schema))
+        self.name = name
+        self.withheld = withheld
+        """How many selected people are not published."""
+        self.verdicts = verdicts
+        """The answers of the checks that the release passed."""
+        self.notes = notes
+        """What the data steward must read about this release."""
+        self._release, self._auxiliary, self._schema = release, auxiliary, schema
+
+    @property
+    def counterfeits(self) -> Table:
+        """How many counterfeits each group has; groups without any are left out."""
+        return Table(counterfeit_table(self._auxiliary))
+
+    @property
+    def groups(self) -> Table:
+        """One row for each group: its intervals, its number of rows and how many of them are counterfeits.
+
+        Raises: InvalidParameter if the technique makes no groups.
+        """
+        import pyarrow as pa
+
+        release = self._release
+        if not release.grouped:
+            raise InvalidParameter(Problem(f"release {self.name}", "have groups, and its technique makes none"))
+        count = release.boxes.count
+        shown = tuple(name for name in self._schema.names if release.shows(name))
+        each = replace(
+            release,
+            group=np.arange(count, dtype=np.int32),
+            sensitive=np.zeros(count, np.int32),
+            other=np.empty((len(release.other), 0), np.int32),
+            columns=shown,
+        )
+        counterfeits = np.zeros(count, np.int64)
+        counterfeits[self._auxiliary.group] = self._auxiliary.count
+        table = release_table(each, self._schema)
+        table = table.append_column("rows", pa.array(np.bincount(release.group, minlength=count)))
+        return Table(table.append_column("counterfeits", pa.array(counterfeits)))

@@ -119,8 +119,10 @@ def test_a_release_that_is_not_due_yet_is_judged_as_on_its_day(
     path = write_series(tmp_path, text=text, snapshots={"2190": people(60)})
     assert validated(path, capsys)[:2] == (
         0,
-        "clinic: valid: 60 people in the snapshot of 2190; "
-        "the release would be published once it is due, on 2191-01-01\n",
+        (
+            "clinic: valid: 60 people in the snapshot of 2190; "
+            "the release would be published once it is due, on 2191-01-01\n"
+        ),
     )
     people(60).assign(disease="flu").to_csv(tmp_path / "snapshots" / "2190.csv", index=False)
     assert validated(path, capsys)[0] == 1

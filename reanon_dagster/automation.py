@@ -1,4 +1,4 @@
-"""Jobs, schedules and sensors of a series: all ask the ledger which release is next."""
+"""Jobs, schedules and sensors of a series. The store alone decides which release is next."""
 
 from datetime import date
 from typing import TYPE_CHECKING
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from reanon_core.model.errors import ReanonError
-from reanon_dagster.assets.series_assets import Naming
+from reanon_dagster.assets.series_assets import SeriesAssets
 from reanon_dagster.partitions import CRON
 from reanon_dagster.releasing.release_order import next_release, ready_release
 from reanon_dagster.releasing.series_view import read_continuable_view
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 
 ASSETS = ("snapshot", "candidate", "published", "evidence")
 EVERY = 60
-"""Seconds between two looks of the sensor."""
+"""Seconds between two runs of the sensor."""
 
 
-def release_job(naming: Naming) -> "Job":
+def release_job(assets: SeriesAssets) -> "Job":
     """The job that makes one release from snapshot to evidence."""
     return dg.define_asset_job(
-        f"{naming.name}_release",
-        selection=[naming.key(asset) for asset in ASSETS],
-        description=f"One release of {naming.series.title}: snapshot, candidate, published, evidence.",
-        tags={"reanon/series": naming.name},
+        f"{assets.name}_release",
+        selection=[assets.key(asset) for asset in ASSETS],
+        description=f"One release of {assets.series.title}: snapshot, candidate, published, evidence.",
+        tags={"reanon/series": assets.name},
     )
 
 
-def next_request(naming: Naming) -> dg.RunRequest | dg.SkipReason:
+def next_request(assets: SeriesAssets) -> dg.RunRequest | dg.SkipReason:
     """A request for the next release, if it is due and its snapshot is there; otherwise the reason why not.
 
-    The run key holds what the snapshot looks like from outside: one request for each release and each version of its
-    snapshot, so that a corrected one is tried again and nothing is tried twice.
+    The run key contains the version of the snapshot: there is one request for each release and version, so that a
+    corrected snapshot is tried again, and the same one is not tried twice.
     """
-    series = naming.series
+    series = assets.series
     today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
     try:
         records = read_continuable_view(series).records
@@ -52,48 +52,48 @@ def next_request(naming: Naming) -> dg.RunRequest | dg.SkipReason:
         due = series.calendar.is_due(waiting, today)
         return dg.SkipReason(f"{waiting} waits for its snapshot" if due else f"{waiting} is not due yet")
     key = series.calendar.partition_key(release)
-    if not naming.partitions.has_partition_key(key):
-        return dg.SkipReason(f"{release} is due today, and Dagster, whose clock is UTC, has no partition for it yet")
+    if not assets.partitions.has_partition_key(key):
+        return dg.SkipReason(f"{release} is due, but Dagster has no partition for it yet, because its clock is UTC")
     return dg.RunRequest(
-        run_key=f"{naming.name}:{release}:{version}",
+        run_key=f"{assets.name}:{release}:{version}",
         partition_key=key,
     )
 
 
-def landing_sensor(naming: Naming, job: "Job") -> dg.SensorDefinition:
-    """Requests the next release when its snapshot has landed. Off until it is switched on."""
+def landing_sensor(assets: SeriesAssets, job: "Job") -> dg.SensorDefinition:
+    """Requests the next release when its snapshot has landed. It is off by default."""
 
     @dg.sensor(
-        name=f"{naming.name}_snapshot_landed",
+        name=f"{assets.name}_snapshot_landed",
         job=job,
         minimum_interval_seconds=EVERY,
         default_status=dg.DefaultSensorStatus.STOPPED,
         description="When the snapshot of the next release has landed, make that release.",
     )
     def snapshot_landed() -> dg.RunRequest | dg.SkipReason:
-        return next_request(naming)
+        return next_request(assets)
 
     return snapshot_landed
 
 
-def cadence_schedule(naming: Naming, job: "Job") -> dg.ScheduleDefinition | None:
-    """Requests the next release six hours after its period has ended. Off until it is switched on."""
-    calendar = naming.series.calendar
+def cadence_schedule(assets: SeriesAssets, job: "Job") -> dg.ScheduleDefinition | None:
+    """Requests the next release six hours after its period has ended. It is off by default."""
+    calendar = assets.series.calendar
     if isinstance(calendar, RegularCalendar):
         cron = CRON[calendar.cadence.name].replace("0 0", "0 6", 1)
     elif isinstance(calendar, CronCalendar):
         cron = calendar.expression
     else:
-        return None  # names have no clock: the sensor is their trigger
+        return None  # names have no dates: the sensor triggers them
 
     @dg.schedule(
-        name=f"{naming.name}_cadence",
+        name=f"{assets.name}_cadence",
         job=job,
         cron_schedule=cron,
         default_status=dg.DefaultScheduleStatus.STOPPED,
         description="At the end of each period, make its release if the snapshot is there.",
     )
     def cadence() -> dg.RunRequest | dg.SkipReason:
-        return next_request(naming)
+        return next_request(assets)
 
     return cadence

@@ -1,4 +1,4 @@
-"""The `reanon` command: arguments, exit codes, errors as sentences. A command imports what it needs, when it runs."""
+"""The `reanon` command: arguments, exit codes, errors as sentences. Each command imports what it needs when it runs."""
 
 import argparse
 import sys
@@ -10,7 +10,7 @@ INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. 0 done, 1 refused or a failed check, 2 wrong usage or bad input."""
+    """Run one command and return its exit code: 0 done, 1 refused or a failed check, 2 wrong usage or bad input."""
     options = parser().parse_args(arguments)
     try:
         code: int = import_module(f"reanon_dagster.commands.{options.command}").run(options)
@@ -28,30 +28,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The grammar of the command."""
+    """The arguments of all commands."""
     top = argparse.ArgumentParser(
         prog="reanon",
-        description="Publish a changing table of people again and again without the releases giving anyone away.",
+        description="Publish a changing table of people again and again without the releases together exposing anyone.",
     )
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
-    init = _command(commands, "init", "write a commented series.yaml and a tiny example to start from")
-    init.add_argument("folder", type=Path, metavar="DIR", help="where to write; the folder must not hold a series yet")
+    init = _command(commands, "init", "write a commented series.yaml and a small example to start from")
+    init.add_argument("folder", type=Path, metavar="DIR", help="the folder to write to; it must not hold a series yet")
 
-    validate = _command(commands, "validate", "report every error in the series file and its first snapshot, at once")
+    validate = _command(
+        commands,
+        "validate",
+        "report every error in the series file and the next snapshot, and whether the release would be refused",
+    )
     _series(validate)
 
-    status = _command(commands, "status", "which releases are published, ready, waiting for their snapshot, or refused")
+    status = _command(
+        commands, "status", "show which releases are published, ready, waiting for their snapshot, or refused"
+    )
     status.add_argument(
-        "series", type=Path, nargs="?", metavar="SERIES.yaml", help="one series; all that are found if it is left out"
+        "series", type=Path, nargs="?", metavar="SERIES.yaml", help="one series; without it, all series that are found"
     )
 
     publish = _command(commands, "publish", "publish the next due release")
     _series(publish)
-    publish.add_argument("--release", metavar="R", help="this release, which must be the next one")
+    publish.add_argument("--release", metavar="R", help="the release to publish, which must be the next one")
     _seed(publish)
     publish.add_argument(
-        "--data-docs", action="store_true", help="also write what was judged as pages, with Great Expectations: private"
+        "--data-docs",
+        action="store_true",
+        help="also write what was judged as private HTML pages, with Great Expectations",
     )
 
     backfill = _command(commands, "backfill", "publish all due releases whose snapshots are there, in order")
@@ -59,25 +67,32 @@ def parser() -> argparse.ArgumentParser:
     backfill.add_argument("--to", metavar="R", help="stop after this release")
     _seed(backfill)
 
-    trace = _command(commands, "trace", "private: write which published row shows which person")
+    trace = _command(commands, "trace", "write which published row shows which person (private)")
     _series(trace)
-    trace.add_argument("--release", metavar="R", required=True, help="the release")
-    trace.add_argument("--out", type=Path, metavar="F.parquet", required=True, help="the file to write, for your eyes")
-    trace.add_argument("--worlds", action="store_true", help="also the row of the person in each stored world")
+    trace.add_argument("--release", metavar="R", required=True, help="the release to trace")
+    trace.add_argument("--out", type=Path, metavar="F.parquet", required=True, help="the private file to write")
+    trace.add_argument("--worlds", action="store_true", help="also write the row of the person in each stored world")
 
-    audit = _command(commands, "audit", "run checks and attacks on the whole history and print the table")
-    audit.add_argument("series", type=Path, nargs="?", metavar="SERIES.yaml", help="a series of reanon's own")
+    audit = _command(commands, "audit", "run checks and attacks on the whole history and print the results")
+    audit.add_argument("series", type=Path, nargs="?", metavar="SERIES.yaml", help="a series that reanon publishes")
     audit.add_argument("--attack", metavar="A,B", help="only these attacks")
-    audit.add_argument("--json", type=Path, metavar="F", help="also write the answers to this file")
-    audit.add_argument("--releases", type=Path, nargs="+", metavar="F", help="releases made by others, in order")
-    audit.add_argument("--schema", type=Path, metavar="S.yaml", help="their columns, as in a series file")
+    audit.add_argument("--json", type=Path, metavar="F", help="also write the results to this file")
+    audit.add_argument("--releases", type=Path, nargs="+", metavar="F", help="releases made elsewhere, in order")
     audit.add_argument(
-        "--people", type=Path, metavar="F", help="what an adversary knows: id, quasi-identifiers, release"
+        "--schema", type=Path, metavar="S.yaml", help="the columns of these releases, as in a series file"
     )
     audit.add_argument(
-        "--compromised", metavar="SHARE|F", help="whose values an adversary knows: a share of the people, or a file"
+        "--people",
+        type=Path,
+        metavar="F",
+        help="what the adversary knows: a file with id, quasi-identifiers and release",
     )
-    audit.add_argument("--seed", type=int, default=0, metavar="N", help="which people are drawn for --compromised")
+    audit.add_argument(
+        "--compromised", metavar="SHARE|F", help="whose values the adversary knows: a share of the people, or a file"
+    )
+    audit.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="the seed that draws the people for --compromised"
+    )
     return top
 
 
@@ -85,7 +100,7 @@ def _command(
     commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, what: str
 ) -> argparse.ArgumentParser:
     command = commands.add_parser(name, help=what, description=f"{what[0].upper()}{what[1:]}.")
-    command.add_argument("--quiet", action="store_true", help="say nothing but errors")
+    command.add_argument("--quiet", action="store_true", help="print nothing but errors and warnings")
     return command
 
 
@@ -94,7 +109,7 @@ def _series(command: argparse.ArgumentParser) -> None:
 
 
 def _seed(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--seed", type=int, metavar="N", help="for tests only: make the release reproducible")
+    command.add_argument("--seed", type=int, metavar="N", help="make the release reproducible; for tests only")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Every series that is found becomes its assets, checks, job, schedule and sensor. No Python for a new series."""
+"""The Dagster definitions: assets, checks, job, schedule and sensor of every series that is found."""
 
 import logging
 from pathlib import Path
@@ -9,7 +9,7 @@ from reanon_core.model.errors import ReanonError
 from reanon_dagster.assets.candidate import build_candidate
 from reanon_dagster.assets.evidence import build_evidence
 from reanon_dagster.assets.published import build_published
-from reanon_dagster.assets.series_assets import Naming
+from reanon_dagster.assets.series_assets import SeriesAssets
 from reanon_dagster.assets.snapshot import build_snapshot
 from reanon_dagster.automation import cadence_schedule, landing_sensor, release_job
 from reanon_dagster.series.discovery import find_series
@@ -24,31 +24,31 @@ def series_definitions(path: Path) -> dg.Definitions:
 
     Raises: every error of ours.
     """
-    naming = Naming(load_series(path))
-    job = release_job(naming)
-    schedule = cadence_schedule(naming, job)
+    assets = SeriesAssets(load_series(path))
+    job = release_job(assets)
+    schedule = cadence_schedule(assets, job)
     return dg.Definitions(
-        assets=[build(naming) for build in (build_snapshot, build_candidate, build_published, build_evidence)],
+        assets=[build(assets) for build in (build_snapshot, build_candidate, build_published, build_evidence)],
         jobs=[job],
         schedules=[schedule] if schedule else [],
-        sensors=[landing_sensor(naming, job)],
+        sensors=[landing_sensor(assets, job)],
     )
 
 
 def broken_definitions(path: Path, error: ReanonError) -> dg.Definitions:
-    """What stands in for a series file that is wrong: an asset that says so, beside the others that work."""
+    """An asset in place of an invalid series file, which shows its errors; other series are not affected."""
     name = "".join(letter if letter.isalnum() else "_" for letter in path.parent.name)
     spec = dg.AssetSpec(
         dg.AssetKey([name, "broken"]),
         group_name=name,
-        description=f"**{path.parent.name}/{path.name} is wrong and was not loaded.**\n\n"
+        description=f"**{path.parent.name}/{path.name} is invalid and was not loaded.**\n\n"
         + "\n".join(f"- {sentence}" for sentence in error.redacted().splitlines()),
     )
     return dg.Definitions(assets=[spec])
 
 
 def build_definitions(root: Path = ROOT) -> dg.Definitions:
-    """All series under data/ and in REANON_SERIES; the errors of all broken files are reported together."""
+    """All series under data/ and in REANON_SERIES; the errors of all invalid files are reported together."""
     loaded, problems = [], []
     seen: set[dg.AssetKey] = set()
     for path in find_series(root):
@@ -59,12 +59,12 @@ def build_definitions(root: Path = ROOT) -> dg.Definitions:
             definitions = broken_definitions(path, error)
         keys = {key for asset in definitions.assets or () for key in _keys(asset)}
         if keys & seen:
-            problems.append(f"{path.parent.name}: another series has the same name; rename one of them")
+            problems.append(f"{path.parent.name}: another series has the same name; rename one of the two")
             continue
         seen |= keys
         loaded.append(definitions)
     if problems:
-        LOG.error("series files with errors:\n%s", "\n".join(problems))
+        LOG.error("invalid series files:\n%s", "\n".join(problems))
     return dg.Definitions.merge(*loaded, dg.Definitions(executor=dg.in_process_executor))
 
 

@@ -1,4 +1,4 @@
-"""The releases of a series as Dagster partitions: windows of time where there are dates, a list of names otherwise."""
+"""The releases of a series as Dagster partitions: time windows for dates, a static list for names."""
 
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
@@ -23,18 +23,18 @@ def partitions_of(calendar: Calendar) -> dg.PartitionsDefinition[str]:
         return dg.TimeWindowPartitionsDefinition(
             start=calendar.partition_key(calendar.first), fmt=KEY_FORMAT, cron_schedule=CRON[calendar.cadence.name]
         )
-    if isinstance(calendar, CronCalendar):  # a tick is due on its own day, when its window has only begun
+    if isinstance(calendar, CronCalendar):  # a tick is due on its own day, when its window has just begun
         return dg.TimeWindowPartitionsDefinition(
             start=calendar.first, fmt=KEY_FORMAT, cron_schedule=calendar.expression, end_offset=1
         )
     if not isinstance(calendar, NamedCalendar):
         raise TypeError(f"no partitions for a {type(calendar).__name__}")
     days = _days(calendar.names)
-    return dg.StaticPartitionsDefinition(list(calendar.names)) if days is None else _chosen_days(days)
+    return dg.StaticPartitionsDefinition(list(calendar.names)) if days is None else _day_windows(days)
 
 
 def _days(names: Sequence[str]) -> list[date] | None:
-    """The names as ascending days, if all of them are."""
+    """The names as days, if all of them are days in ascending order; else None."""
     try:
         days = [date.fromisoformat(name) for name in names]
     except ValueError:
@@ -42,8 +42,8 @@ def _days(names: Sequence[str]) -> list[date] | None:
     return days if days == sorted(days) and [day.isoformat() for day in days] == list(names) else None
 
 
-def _chosen_days(days: Sequence[date]) -> dg.TimeWindowPartitionsDefinition:
-    """Daily windows without the days between the releases, so that one back is the true previous release."""
+def _day_windows(days: Sequence[date]) -> dg.TimeWindowPartitionsDefinition:
+    """Daily windows for the days of releases only, so that the previous window is the previous release."""
     chosen = set(days)
     span = [days[0] + timedelta(days=ahead) for ahead in range((days[-1] - days[0]).days)]
     return dg.TimeWindowPartitionsDefinition(
@@ -52,5 +52,5 @@ def _chosen_days(days: Sequence[date]) -> dg.TimeWindowPartitionsDefinition:
         fmt=KEY_FORMAT,
         cron_schedule=CRON["daily"],
         exclusions=[datetime(day.year, day.month, day.day) for day in span if day not in chosen],  # noqa: DTZ001
-        end_offset=len(days),  # a name is always due, also when its day is still to come
+        end_offset=len(days),  # a name is always due, even if its day is in the future
     )

@@ -7,7 +7,7 @@ import dagster as dg
 
 from reanon_dagster.asset_checks.verdicts import results, specs
 from reanon_dagster.assets.metadata import NOTHING_TO_DO, candidate_metadata
-from reanon_dagster.assets.series_assets import Naming, refusals_as_failures
+from reanon_dagster.assets.series_assets import SeriesAssets, refusals_as_failures
 from reanon_dagster.releasing.gate import require_acceptable
 from reanon_dagster.releasing.judgement import checks_of
 from reanon_dagster.releasing.release import refusal_recorded
@@ -23,16 +23,16 @@ published, and every later release has to wait.
 """
 
 
-def build_candidate(naming: Naming) -> dg.AssetsDefinition:
+def build_candidate(assets: SeriesAssets) -> dg.AssetsDefinition:
     """The asset that computes, judges and stores a candidate."""
-    series, key = naming.series, naming.key("candidate")
-    checks = specs(checks_of(series), key, naming.partitions)
+    series, key = assets.series, assets.key("candidate")
+    checks = specs(checks_of(series), key, assets.partitions)
 
     # It does not depend on its own previous partition: a backfill never runs such an asset together with others, and
     # would make the next candidate before this one is published. The store keeps the order. See docs/dagster.md.
-    @naming.asset("candidate", DESCRIPTION, deps=[naming.key("snapshot")], check_specs=checks)
+    @assets.asset("candidate", DESCRIPTION, deps=[assets.key("snapshot")], check_specs=checks)
     def candidate(context: dg.AssetExecutionContext) -> Iterator[dg.AssetCheckResult | dg.MaterializeResult[None]]:
-        release = naming.release(context)
+        release = assets.release(context)
         pages: list[str] = []
         with refusals_as_failures():
             view = read_continuable_view(series)

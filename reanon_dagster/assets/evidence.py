@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from reanon_dagster.assets.plots import history_plot
-from reanon_dagster.assets.series_assets import Naming, refusals_as_failures
+from reanon_dagster.assets.series_assets import SeriesAssets, refusals_as_failures
 from reanon_dagster.releasing.evidence import evidence_of
 
 DESCRIPTION = """
@@ -22,13 +22,13 @@ def readable(value: float) -> float:
     return int(value) if value == int(value) else float(f"{value:.4g}")
 
 
-def build_evidence(naming: Naming) -> dg.AssetsDefinition:
+def build_evidence(assets: SeriesAssets) -> dg.AssetsDefinition:
     """The asset that attacks the published releases and measures the latest one."""
-    series = naming.series
+    series = assets.series
 
-    @naming.asset("evidence", DESCRIPTION, deps=[naming.key("published")])
+    @assets.asset("evidence", DESCRIPTION, deps=[assets.key("published")])
     def evidence(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
-        release, began = naming.release(context), time.perf_counter()
+        release, began = assets.release(context), time.perf_counter()
         with refusals_as_failures():
             found = evidence_of(series, release, progress=context.log.info)
         yield dg.MaterializeResult(

@@ -6,7 +6,7 @@ import dagster as dg
 
 from reanon_dagster.assets.freshness import freshness_policy
 from reanon_dagster.assets.metadata import NOTHING_TO_DO, published_metadata
-from reanon_dagster.assets.series_assets import Naming, refusals_as_failures
+from reanon_dagster.assets.series_assets import SeriesAssets, refusals_as_failures
 from reanon_dagster.releasing.series_view import read_continuable_view
 from reanon_dagster.releasing.stored_candidate import publish_stored_candidate
 
@@ -17,18 +17,18 @@ advances the series and publishes the release, or nothing changes.
 """
 
 
-def build_published(naming: Naming) -> dg.AssetsDefinition:
+def build_published(assets: SeriesAssets) -> dg.AssetsDefinition:
     """The asset that publishes a candidate through the gate."""
-    series = naming.series
+    series = assets.series
     late = freshness_policy(series.calendar)
 
-    @naming.asset("published", DESCRIPTION, deps=[naming.key("candidate")], freshness_policy=late)
+    @assets.asset("published", DESCRIPTION, deps=[assets.key("candidate")], freshness_policy=late)
     def published(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
-        release = naming.release(context)
+        release = assets.release(context)
         with refusals_as_failures():
             view = read_continuable_view(series)
             made = publish_stored_candidate(series, view, release)
-            metadata = published_metadata(series, made or view.records[-1], naming.key("snapshot"))
+            metadata = published_metadata(series, made or view.records[-1], assets.key("snapshot"))
         yield dg.MaterializeResult(metadata=metadata if made else {**metadata, **NOTHING_TO_DO})
 
     return published

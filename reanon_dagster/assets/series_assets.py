@@ -1,4 +1,4 @@
-"""Keys, groups and the words that all assets of a series share."""
+"""What all assets of a series share: keys, partitions, groups, and errors as failures."""
 
 import traceback
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ Body = Callable[..., Iterator[Any]]
 
 
 @dataclass(frozen=True)
-class Naming:
+class SeriesAssets:
     """What Dagster calls a series and its parts."""
 
     series: Series
@@ -30,7 +30,7 @@ class Naming:
 
     @property
     def pool(self) -> str:
-        """Two runs of one series never work at once: they would fight for its DuckDB file."""
+        """The pool that lets one run of a series work at a time: they share its DuckDB file."""
         return f"reanon_{self.name}"
 
     @cached_property
@@ -43,7 +43,7 @@ class Naming:
         return dg.AssetKey([self.name, asset])
 
     def asset(self, name: str, description: str, **settings: Any) -> Callable[[Body], dg.AssetsDefinition]:
-        """The decorator for one of the series' assets, with the settings that all of them share."""
+        """The decorator for one of the series' assets, with the settings they all share."""
         about = self.series.config.description
         owners = [owner for owner in self.series.config.owners if "@" in owner or owner.startswith("team:")]
         decorator: Callable[[Body], dg.AssetsDefinition] = dg.asset(
@@ -60,13 +60,13 @@ class Naming:
         return decorator
 
     def release(self, context: dg.AssetExecutionContext) -> str:
-        """The release of the partition that a step works on."""
+        """The release that a step works on."""
         return self.series.calendar.release_of(context.partition_key)
 
 
 @contextmanager
 def refusals_as_failures() -> Iterator[None]:
-    """Errors as Dagster failures, without any value of the data: what is logged is read by many."""
+    """Raise errors as Dagster failures without any value of the data, because many people read logs."""
     try:
         yield
     except ReanonError as error:
@@ -75,6 +75,6 @@ def refusals_as_failures() -> Iterator[None]:
         place = traceback.extract_tb(error.__traceback__)[-1]
         raise dg.Failure(
             description=f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}; "
-            f"its text may hold data and is not shown here: reanon publish shows it",
+            f"its text may contain data and is not shown here; run `reanon publish` to see it",
             allow_retries=False,
         ) from None

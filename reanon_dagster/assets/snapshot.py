@@ -6,7 +6,7 @@ import dagster as dg
 
 from reanon_core.model.errors import InvalidSnapshot
 from reanon_dagster.asset_checks.verdicts import spec
-from reanon_dagster.assets.series_assets import Naming, refusals_as_failures
+from reanon_dagster.assets.series_assets import SeriesAssets, refusals_as_failures
 from reanon_dagster.releasing.drift import drift_of
 from reanon_dagster.releasing.release_suites import document_refusal
 from reanon_dagster.releasing.series_view import read_continuable_view
@@ -21,23 +21,23 @@ Nothing of it is stored here. Once the release is published its snapshot is froz
 """
 
 
-def build_snapshot(naming: Naming) -> dg.AssetsDefinition:
+def build_snapshot(assets: SeriesAssets) -> dg.AssetsDefinition:
     """The asset that validates a snapshot."""
-    series, key = naming.series, naming.key("snapshot")
+    series, key = assets.series, assets.key("snapshot")
     specs = [
-        spec("valid", key, "The snapshot can be used.", naming.partitions),
+        spec("valid", key, "The snapshot can be used.", assets.partitions),
         spec(
             "drift",
             key,
             "The number of people is close to that of the release before.",
-            naming.partitions,
+            assets.partitions,
             blocking=series.config.max_drift is not None,
         ),
     ]
 
-    @naming.asset("snapshot", DESCRIPTION, check_specs=specs)
+    @assets.asset("snapshot", DESCRIPTION, check_specs=specs)
     def snapshot(context: dg.AssetExecutionContext) -> Iterator[dg.AssetCheckResult | dg.MaterializeResult[None]]:
-        release = naming.release(context)
+        release = assets.release(context)
         with refusals_as_failures():
             view = read_continuable_view(series)
             try:

@@ -1,4 +1,4 @@
-"""The custom expectations. They are made when first asked for, because Great Expectations is loaded for them."""
+"""The custom expectations. They are built on first use, because that loads Great Expectations."""
 
 import os
 import warnings
@@ -17,21 +17,21 @@ ROWS_METRIC = "reanon.published_rows"
 
 
 def load_great_expectations() -> None:
-    """Import Great Expectations with everything off that could speak to others."""
+    """Import Great Expectations with its telemetry off."""
     os.environ["GX_ANALYTICS_ENABLED"] = "false"
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"module 'sre_\w+' is deprecated", DeprecationWarning)
         import great_expectations  # noqa: F401
 
 
-def spoken(answer: Answer) -> str:
+def answer_text(answer: Answer) -> str:
     """An answer as a person reads it."""
     violations, limit = answer["violations"], answer["limit"]
     if limit:
         first = f"{violations:,} (at most {limit:,})"
     else:
         first = "no violations" if violations == 0 else f"{violations:,} violation{'' if violations == 1 else 's'}"
-    # A check counts what it looked for by sort: a row of zeros would hide the numbers that say something.
+    # Checks count many kinds of violation: zeros would hide the numbers that matter.
     numbers = (f"{name} {_number(number)}" for name, number in answer["observed"].items() if number)
     return "; ".join([first, *numbers])
 
@@ -42,12 +42,12 @@ def _number(number: float) -> str:
 
 @cache
 def rule_expectation() -> "Callable[..., BatchExpectation]":
-    """The expectation that one line of a frame of results succeeds."""
+    """The expectation that one line of a results frame succeeds."""
     keys = ("line",)
     _register_metric(LINE_METRIC, keys, answer_in)
 
-    class ExpectRuleToHold(_speaking()):  # type: ignore[misc]  # made at run time
-        """A rule that was judged before holds, with no more violations than its limit."""
+    class ExpectRuleToHold(_answer_expectation()):  # type: ignore[misc]  # made at run time
+        """An already judged rule holds, with no more violations than its limit."""
 
         line: int
         column: str | None = None
@@ -59,12 +59,12 @@ def rule_expectation() -> "Callable[..., BatchExpectation]":
 
 @cache
 def rows_expectation() -> "Callable[..., BatchExpectation]":
-    """The expectation that the published rows satisfy a check, judged from them alone."""
+    """The expectation that the published rows alone satisfy a check."""
     keys = ("check", "parameters", "groups", "values")
     _register_metric(ROWS_METRIC, keys, answer_from_rows)
 
-    class ExpectPublishedRowsToSatisfy(_speaking()):  # type: ignore[misc]  # made at run time
-        """The published rows satisfy a check of the core, by its name and parameters."""
+    class ExpectPublishedRowsToSatisfy(_answer_expectation()):  # type: ignore[misc]  # made at run time
+        """The published rows satisfy a check of the core, given by its name and parameters."""
 
         check: str
         parameters: dict[str, Any]
@@ -77,15 +77,15 @@ def rows_expectation() -> "Callable[..., BatchExpectation]":
 
 
 @cache
-def _speaking() -> "type[BatchExpectation]":
-    """The expectation that takes the answer of its one metric, and shows the rule's name, its sentence and counts."""
+def _answer_expectation() -> "type[BatchExpectation]":
+    """The expectation that returns the answer of its only metric and shows the rule's name, sentence and counts."""
     load_great_expectations()
     from great_expectations.expectations.expectation import BatchExpectation
     from great_expectations.render.components import LegacyRendererType, RenderedStringTemplateContent
     from great_expectations.render.renderer.renderer import renderer
 
-    class ExpectAnswerToBeYes(BatchExpectation):
-        """A rule by its name and sentence."""
+    class ExpectAnswerToSucceed(BatchExpectation):
+        """A rule with its name and sentence."""
 
         name: str
         sentence: str
@@ -104,9 +104,9 @@ def _speaking() -> "type[BatchExpectation]":
         @classmethod
         def _get_observed_value_from_evr(cls, result: Any) -> str:
             answer = result.result.get("observed_value") if result else None
-            return spoken(answer) if answer else "--"
+            return answer_text(answer) if answer else "--"
 
-    return ExpectAnswerToBeYes
+    return ExpectAnswerToSucceed
 
 
 def _template(kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -117,18 +117,18 @@ def _template(kwargs: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _register_metric(name: str, keys: tuple[str, ...], judge: "Callable[..., Answer]") -> None:
-    """Let expectations ask for what `judge` says of a frame and the values of these keys."""
+def _register_metric(name: str, keys: tuple[str, ...], answer: "Callable[..., Answer]") -> None:
+    """Register a metric that calls `answer` with a frame and the values of these keys."""
     load_great_expectations()
     from great_expectations.execution_engine.pandas_execution_engine import PandasExecutionEngine
     from great_expectations.expectations.metrics.metric_provider import metric_value
     from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
 
-    class Judged(TableMetricProvider):
+    class AnswerMetric(TableMetricProvider):
         metric_name = name
         value_keys = keys
 
         @metric_value(engine=PandasExecutionEngine)
-        def _pandas(cls, execution_engine: Any, **given: Any) -> Answer:  # noqa: N805  it is given the class
+        def _pandas(cls, execution_engine: Any, **given: Any) -> Answer:  # noqa: N805  the library passes the class
             frame = execution_engine.get_domain_records(given["metric_domain_kwargs"])
-            return judge(frame, **given["metric_value_kwargs"])
+            return answer(frame, **given["metric_value_kwargs"])

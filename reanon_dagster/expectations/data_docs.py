@@ -1,4 +1,4 @@
-"""Data Docs: the suites run through Great Expectations, and the pages that keep every run of every release."""
+"""Data Docs: the suites run by Great Expectations, and pages that keep every run of every release."""
 
 import os
 import shutil
@@ -24,23 +24,23 @@ FOLDER = "data_docs"
 """The folder of the Data Docs, inside the private folder of a series."""
 ROWS = "published-rows"
 LISTED = 600
-"""The index lists so many runs, the latest first: it reads each of them again whenever it is written."""
+"""How many runs the index lists, the latest first: writing it reads each of them again."""
 _INDEX = "index.html"
 _VIEW = {"module_name": "reanon_dagster.expectations.pages", "class_name": "PlainPage"}
 
 
 @dataclass(frozen=True, eq=False)
 class DataDocs:
-    """The pages that were written, and what Great Expectations has found for itself."""
+    """The pages that were written, and the results of Great Expectations."""
 
     index: Path
     answers: tuple[Suite, ...]
-    """A suite for each that was given, and one more for the published rows of a release."""
+    """One suite for each suite that was run, and one more for the published rows of a release."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """A frame and what is expected of it."""
+    """A frame with its expectations."""
 
     name: str
     release: str
@@ -49,17 +49,17 @@ class _Batch:
 
 
 def write_data_docs(folder: Path, title: str, suites: Sequence[Suite]) -> DataDocs:
-    """Run the suites, add their results to those that the folder keeps, and write the pages.
+    """Run the suites, add their results to those in the folder, and write the pages.
 
     Nothing leaves the machine, and nothing but aggregates reaches the disk; only the owner may read it.
     """
     load_great_expectations()
     batches = [batch for suite in suites for batch in _batches(suite)]
-    with _closed_to_others(folder):
+    with _owner_only(folder):
         context = _context(folder.resolve(), title)
         validated = [_validated(context, batch) for batch in batches]
         context.build_data_docs(resource_identifiers=[key for _, keys in validated for key in keys])
-        shutil.rmtree(folder / "static", ignore_errors=True)  # pictures and fonts that our pages do not use
+        shutil.rmtree(folder / "static", ignore_errors=True)  # pictures and fonts that these pages do not use
     return DataDocs(folder / _INDEX, tuple(suite for suite, _ in validated))
 
 
@@ -77,10 +77,10 @@ def _batches(suite: Suite) -> Iterator[_Batch]:
     ]
     yield _Batch(suite.name, suite.release, results_frame(suite.results), expected)
     if suite.rows is not None and suite.rows.checks:
-        yield _Batch(ROWS, suite.release, rows_frame(suite.rows), _of_rows(suite.rows))
+        yield _Batch(ROWS, suite.release, rows_frame(suite.rows), _rows_expectations(suite.rows))
 
 
-def _of_rows(rows: Rows) -> "list[BatchExpectation]":
+def _rows_expectations(rows: Rows) -> "list[BatchExpectation]":
     expectation = rows_expectation()
     return [
         expectation(
@@ -96,15 +96,15 @@ def _of_rows(rows: Rows) -> "list[BatchExpectation]":
 
 
 def _validated(context: "AbstractDataContext", batch: _Batch) -> tuple[Suite, list[Any]]:
-    """Run one checkpoint: its results as a suite, and the keys of the pages to write."""
+    """Run one checkpoint and return its results as a suite, with the keys of the pages to write."""
     import great_expectations as gx
     from great_expectations.data_context.types.resource_identifiers import ExpectationSuiteIdentifier
 
     asset = context.data_sources.add_or_update_pandas("reanon").add_dataframe_asset(batch.name)
     data = asset.add_batch_definition_whole_dataframe(batch.release)
     expected = context.suites.add_or_update(gx.ExpectationSuite(name=batch.name, expectations=batch.expectations))
-    selected = context.validation_definitions.add(gx.ValidationDefinition(name=batch.name, data=data, suite=expected))
-    checkpoint = context.checkpoints.add(gx.Checkpoint(name=batch.name, validation_definitions=[selected]))
+    validation = context.validation_definitions.add(gx.ValidationDefinition(name=batch.name, data=data, suite=expected))
+    checkpoint = context.checkpoints.add(gx.Checkpoint(name=batch.name, validation_definitions=[validation]))
     run = checkpoint.run({"dataframe": batch.frame}, run_id=_run_of(batch.release))
     (key, found), *_ = run.run_results.items()
     results = tuple(_result(one) for one in found.results)
@@ -119,16 +119,16 @@ def _run_of(release: str) -> "RunIdentifier":
 
 
 def _result(found: Any) -> Result:
-    selected = found.expectation_config.kwargs
+    parameters = found.expectation_config.kwargs
     answer: Answer = found.result.get("observed_value", NOT_JUDGED)
     return Result(
-        name=selected["name"],
+        name=parameters["name"],
         success=bool(found.success),
-        sentence=selected["sentence"],
+        sentence=parameters["sentence"],
         observed=answer["observed"],
         violations=answer["violations"],
         limit=answer["limit"],
-        column=selected.get("column"),
+        column=parameters.get("column"),
         required=found.expectation_config.severity == "critical",
     )
 
@@ -140,7 +140,7 @@ def _context(folder: Path, title: str) -> "AbstractDataContext":
 
 
 def _config(folder: Path, title: str) -> "DataContextConfig":
-    """Suites, results and pages lie in files; what is only needed for a run lies in memory."""
+    """Suites, results and pages are files; what only a run needs stays in memory."""
     from great_expectations.data_context.types.base import DataContextConfig, ProgressBarsConfig
 
     memory = {"class_name": "InMemoryStoreBackend"}
@@ -176,13 +176,13 @@ def _site(folder: Path) -> dict[str, Any]:
 
 
 def _files(folder: Path) -> dict[str, Any]:
-    # A dollar sign in a path would pass for a variable.
+    # Great Expectations would take a dollar sign in a path for a variable.
     return {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(folder).replace("$", r"\$")}
 
 
 @contextmanager
-def _closed_to_others(folder: Path) -> Iterator[None]:
-    """Whatever is written meanwhile is born closed to everybody but its owner."""
+def _owner_only(folder: Path) -> Iterator[None]:
+    """Whatever is written meanwhile can be read only by its owner."""
     mask = os.umask(0o077)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What the expectations compute from the frames they are handed: answers, without Great Expectations."""
+"""The answers that the expectations compute from frames, without Great Expectations."""
 
 import json
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Answer(TypedDict):
-    """How one rule fared, in what JSON can hold."""
+    """The answer to one rule, as plain JSON values."""
 
     success: bool
     violations: int
@@ -32,7 +32,7 @@ class Answer(TypedDict):
 
 
 NOT_JUDGED = Answer(success=False, violations=1, limit=0, observed={"could not be judged": 1})
-"""The answer for a rule whose judge failed: what cannot be judged does not hold."""
+"""The answer for a rule whose check raised an error: what cannot be judged does not hold."""
 
 
 def results_frame(results: "Sequence[Result]") -> "pd.DataFrame":
@@ -53,21 +53,21 @@ def results_frame(results: "Sequence[Result]") -> "pd.DataFrame":
 
 
 def rows_frame(rows: Rows) -> "pd.DataFrame":
-    """The published table as far as it is judged: the group and the sensitive value of each row."""
+    """The group and the sensitive value of each published row."""
     import pandas as pd
 
     return pd.DataFrame({"group_id": rows.group, "sensitive": rows.sensitive})
 
 
 def answer_in(frame: "pd.DataFrame", line: int) -> Answer:
-    """The answer in one line of a frame of results. It holds if the line says so and its count is within its limit."""
-    told = frame.loc[line].to_dict()
-    violations, limit = int(told["violations"]), int(told["limit"])
+    """The answer in one line of a results frame: it succeeds if the line does and its count is within the limit."""
+    result = frame.loc[line].to_dict()
+    violations, limit = int(result["violations"]), int(result["limit"])
     return Answer(
-        success=bool(told["success"]) and violations <= limit,
+        success=bool(result["success"]) and violations <= limit,
         violations=violations,
         limit=limit,
-        observed=json.loads(told["observed"]),
+        observed=json.loads(result["observed"]),
     )
 
 
@@ -79,15 +79,15 @@ def parameters_of(check: "Check") -> dict[str, Any]:
 def answer_from_rows(
     frame: "pd.DataFrame", check: str, parameters: Mapping[str, Any], groups: int, values: int
 ) -> Answer:
-    """The answer of a check that sees the published rows and nothing else.
+    """The answer of a check that sees only the published rows.
 
-    An error becomes an answer too: Great Expectations would print its text, which may hold what stands in the data.
+    An error becomes an answer too: Great Expectations would print its text, which may contain values of the data.
     """
     from reanon_core.catalog import build_check
 
     try:
-        judge = build_check(check, parameters)
-        verdict, _ = judge.examine(_entry(frame, groups, values), judge.initial_memory())
+        built = build_check(check, parameters)
+        verdict, _ = built.examine(_public_entry(frame, groups, values), built.initial_memory())
     except Exception:
         return NOT_JUDGED
     return Answer(
@@ -95,24 +95,24 @@ def answer_from_rows(
     )
 
 
-def _entry(frame: "pd.DataFrame", groups: int, values: int) -> Entry:
-    """The rows as an entry of which nothing private is known: nobody's snapshot, nobody traced."""
+def _public_entry(frame: "pd.DataFrame", groups: int, values: int) -> Entry:
+    """The rows as an entry without its private half: an empty snapshot and an empty trace."""
     schema = Schema(
         quasi_identifiers=(QuasiIdentifier(name="unknown"),),
         sensitive=Sensitive(name="sensitive", values=tuple(str(code) for code in range(values))),
     )
-    nobody = np.empty(0, np.int64)
-    nothing = np.empty(0, np.int32)
+    no_persons = np.empty(0, np.int64)
+    no_codes = np.empty(0, np.int32)
     sides = np.zeros((1, groups), np.int32)
     return Entry(
-        Snapshot(schema, nobody, nothing.reshape(1, 0), nothing),
+        Snapshot(schema, no_persons, no_codes.reshape(1, 0), no_codes),
         Release(
             frame["group_id"].to_numpy(np.int32),
             frame["sensitive"].to_numpy(np.int32),
             Boxes(sides, sides, sides.astype(np.int8)),
         ),
         Auxiliary.none(),
-        Trace(nobody, nothing),
+        Trace(no_persons, no_codes),
     )
 
 

@@ -1,7 +1,7 @@
-"""How Data Docs look: Great Expectations' own pages, without their scripts, styles and pictures from the internet.
+"""The templates of Data Docs: Great Expectations' pages without scripts, styles and pictures from the internet.
 
-The pages as they come load code from six hosts, report a project's id to one of them, and show an empty list where
-there is no network. These show the same content in plain HTML that fetches nothing.
+The original pages load code from six hosts, report a project id to one of them, and show an empty list without a
+network. These show the same content in plain HTML that fetches nothing.
 """
 
 from typing import Any
@@ -60,7 +60,7 @@ TABS = """
 {% endfor %}
 """
 
-# The first block says which run it was; those behind it describe a frame in memory to nobody's use.
+# The first block says which run it was; the others describe a frame in memory, which is of no use here.
 DETAILS = """
 <details><summary>{{ content_block.get("collapse_toggle_link", "Show more...") | render_content_block }}</summary>
 {% for block in content_block["collapse"][:1] -%}{{ block | render_content_block(content_block_id="more") }}{% endfor %}
@@ -68,7 +68,7 @@ DETAILS = """
 """
 
 NO_ASSET = "Data asset: None<br>"
-"""What every page says of a frame in memory."""
+"""What every page says about a frame in memory."""
 
 TEMPLATES = {
     "page.j2": PAGE,
@@ -81,15 +81,15 @@ TEMPLATES = {
 
 
 class PlainPage:
-    """The view of one page, as Great Expectations asks for it by name."""
+    """The view of one page. Great Expectations finds it by its name."""
 
     def __init__(self) -> None:
         from great_expectations.render.view.view import DefaultJinjaPageView
         from jinja2 import ChoiceLoader, DictLoader
 
         self._view = DefaultJinjaPageView()
-        theirs = self._view.env.loader
-        self._view.env.loader = ChoiceLoader([DictLoader(TEMPLATES), *([theirs] if theirs else [])])
+        original = self._view.env.loader
+        self._view.env.loader = ChoiceLoader([DictLoader(TEMPLATES), *([original] if original else [])])
 
     def render(self, document: Any, **settings: Any) -> str:
         """The page as HTML."""

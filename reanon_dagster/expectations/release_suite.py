@@ -1,4 +1,4 @@
-"""The suite of a release: the verdicts of its checks, and its rows for a second opinion."""
+"""The suite of a release: the verdicts of its checks, and its rows for a second judgement."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,11 @@ from reanon_dagster.expectations.suites import Result, Rows, Suite
 
 RELEASE = "release"
 JUDGED_FROM_ROWS = frozenset({"k-anonymity", "l-diversity", "m-uniqueness"})
-"""Checks that need nothing but the published rows. Any other needs the past or the truth: its verdict is shown."""
+"""The checks that need only the published rows. Others need the past or the truth, so only their verdict is shown."""
 
 
 def release_results(release: str, entry: Entry, checks: Sequence[Check], verdicts: Sequence[Verdict]) -> Suite:
-    """How a candidate fared.
+    """The verdicts on a candidate.
 
     Requires: one verdict for each check, in the same order.
     """
@@ -31,15 +31,15 @@ def release_results(release: str, entry: Entry, checks: Sequence[Check], verdict
         checks=tuple(check for check, _ in judged),
         sentences=tuple(sentence for _, sentence in judged),
     )
-    return Suite(RELEASE, release, tuple(_shown(verdict) for verdict in verdicts), rows)
+    return Suite(RELEASE, release, tuple(_result_of(verdict) for verdict in verdicts), rows)
 
 
 def unpublishable_results(release: str, error: Unpublishable) -> Suite:
-    """The suite of a release for which no candidate could be made."""
+    """The suite of a release that has no candidate."""
     return Suite(RELEASE, release, (Result("publishable", success=False, sentence=error.redacted(), violations=1),))
 
 
-def _shown(verdict: Verdict) -> Result:
+def _result_of(verdict: Verdict) -> Result:
     return Result(
         name=verdict.check,
         success=verdict.holds,

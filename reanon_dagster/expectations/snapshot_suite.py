@@ -1,4 +1,4 @@
-"""The suite of a snapshot: the rules that reading it enforces, as they fared, and how much the table changed."""
+"""The suite of a snapshot: the rules that reading enforces, with their results, and the drift."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ from reanon_dagster.series.series import Series
 
 SNAPSHOT = "snapshot"
 DRIFT = 50
-"""By how many percent the number of people may change between two snapshots before somebody should look."""
+"""The change in the number of people, in percent, above which the steward should look."""
 
 
 def snapshot_results(
@@ -24,13 +24,13 @@ def snapshot_results(
     previous_people: int | None,
     people: int | None = None,
 ) -> Suite:
-    """How a snapshot fared; of one that was refused, the rules that it broke.
+    """The results of a snapshot; for an invalid one, the rules that it breaks.
 
-    `previous_people` is the size of the snapshot before, None for the first; `people` that of this one, where the
-    release does not ask for everybody.
+    `previous_people` is the size of the previous snapshot, None for the first; `people` is the size of this one, where
+    the release does not select every person.
     """
     if isinstance(snapshot, InvalidSnapshot):
-        return Suite(SNAPSHOT, release, tuple(_broken(snapshot)))
+        return Suite(SNAPSHOT, release, tuple(_failed_rules(snapshot)))
     results = [_unique(series.config.source.id, snapshot)]
     for column, codes, absent in zip(snapshot.schema.quasi_identifiers, snapshot.qi, snapshot.absent, strict=True):
         results += () if absent else _column_results(column, codes)
@@ -40,8 +40,8 @@ def snapshot_results(
     return Suite(SNAPSHOT, release, tuple(results))
 
 
-def _broken(error: InvalidSnapshot) -> Iterator[Result]:
-    """Each problem by its rule. Its value and its advice stay out: both may hold what stands in the data."""
+def _failed_rules(error: InvalidSnapshot) -> Iterator[Result]:
+    """Each problem as a failed rule, without its value and its advice: both may contain values of the data."""
     for problem in error.problems:
         sentence = f"{problem.what} must {problem.rule}"
         yield Result(problem.what, success=False, sentence=sentence, violations=1)
@@ -49,32 +49,32 @@ def _broken(error: InvalidSnapshot) -> Iterator[Result]:
 
 def _unique(name: str, snapshot: Snapshot) -> Result:
     repeated = snapshot.size - len(np.unique(snapshot.persons))
-    return _counted(name, "unique", "be there once in a snapshot", repeated, snapshot.size)
+    return _rule_result(name, "unique", "occur once in a snapshot", repeated, snapshot.size)
 
 
 def _column_results(column: QuasiIdentifier, codes: Int32) -> Iterator[Result]:
     empty: Bool = codes == MISSING
     size = len(codes)
     if column.missing is Missing.REFUSE:
-        yield _counted(column.name, "present", "have a value in every row", int(empty.sum()), size)
+        yield _rule_result(column.name, "present", "have a value in every row", int(empty.sum()), size)
     if column.kind is not Kind.CATEGORICAL:
-        # Codes are whole steps of the grid: a value between two of them has none, and was refused.
-        yield _counted(column.name, "type", _type_rule(column), 0, size)
+        # Codes are whole steps of the grid: a value between two steps has no code and was rejected.
+        yield _rule_result(column.name, "type", _type_rule(column), 0, size)
     if column.bounds is not None:
         low, high = column.bounds
         outside = ~empty & ((codes < low) | (codes > high))
-        yield _counted(column.name, "domain", _domain_rule(column, low, high), int(outside.sum()), size)
+        yield _rule_result(column.name, "domain", _domain_rule(column, low, high), int(outside.sum()), size)
 
 
 def _sensitive_results(column: Sensitive, codes: Int32) -> Iterator[Result]:
     size = len(codes)
-    yield _counted(column.name, "present", "have a value in every row", int((codes < 0).sum()), size)
+    yield _rule_result(column.name, "present", "have a value in every row", int((codes < 0).sum()), size)
     if column.closed:
         unknown = int((codes >= len(column.values)).sum())
-        yield _counted(column.name, "domain", "be one of the declared values", unknown, size)
+        yield _rule_result(column.name, "domain", "be one of the declared values", unknown, size)
 
 
-def _counted(column: str, what: str, rule: str, violations: int, rows: int) -> Result:
+def _rule_result(column: str, what: str, rule: str, violations: int, rows: int) -> Result:
     return Result(
         name=f"{column}: {what}",
         success=violations == 0,
@@ -99,7 +99,7 @@ def _domain_rule(column: QuasiIdentifier, low: int, high: int) -> str:
 
 
 def _drift(people: int, before: int) -> Result:
-    """A jump is nothing wrong in itself: it is shown, and nobody is held up by it."""
+    """A large change is not an error by itself: it is shown and blocks nothing."""
     change, limit = abs(people - before), before * DRIFT // 100
     return Result(
         name="drift",

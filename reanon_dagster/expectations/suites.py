@@ -1,4 +1,4 @@
-"""What was asked of a snapshot or a release and how it answered: aggregates only, ready to be shown."""
+"""The rules of a snapshot or a release with their results: aggregates only, safe to show."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from reanon_core.protocols import Check
 
 @dataclass(frozen=True)
 class Result:
-    """One rule and how it fared. It holds rule sentences and counts, never a value of a person."""
+    """One rule and its result: sentences and counts, never a value of a person."""
 
     name: str
     """What is judged: a check, or a rule of a column."""
@@ -17,18 +17,18 @@ class Result:
     sentence: str
     """The rule in words."""
     observed: Mapping[str, float] = field(default_factory=dict)
-    """Aggregate numbers beside the answer."""
+    """Aggregate numbers that go with the result."""
     violations: int = 0
     limit: int = 0
     """How many violations the rule allows."""
     column: str | None = None
     required: bool = True
-    """Whether the rule is enforced; otherwise it is there to be looked at."""
+    """Whether the rule is enforced; otherwise it only informs."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The published rows, for judging anew whatever can be judged from them alone."""
+    """The published rows, to repeat the checks that need nothing else."""
 
     group: Int32  # [rows]
     sensitive: Int32  # [rows] codes
@@ -49,7 +49,7 @@ class Suite:
     release: str
     results: tuple[Result, ...]
     rows: Rows | None = None
-    """What can be judged again from public data; None for a snapshot."""
+    """The rows for a second judgement from public data; None for a snapshot."""
 
     @property
     def success(self) -> bool:

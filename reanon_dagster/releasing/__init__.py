@@ -1,1 +1,1 @@
-"""One release end to end: read, plan, emit, check, gate, commit. The assets and the command both call this."""
+"""One release end to end: read, plan, emit, judge, gate. Commands and assets both call this room."""

@@ -35,11 +35,6 @@ class Candidate:
     """What the steward must read about this release."""
     seconds: float
 
-    @property
-    def failed(self) -> tuple[Verdict, ...]:
-        """The required verdicts that do not hold."""
-        return tuple(verdict for verdict in self.verdicts if verdict.required and not verdict.holds)
-
 
 def digest(entry: Entry) -> str:
     """The sha256 of a release with everything the verdicts are about."""

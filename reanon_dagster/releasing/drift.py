@@ -1,4 +1,4 @@
-"""How far a snapshot is from the one before: a table that doubles or halves is often a wrong table."""
+"""The change in the number of people: a table that doubles or halves is often the wrong table."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
 
 LARGE = 0.5
-"""The share from which on a change is worth a warning."""
+"""The relative change above which a warning is due."""
 
 
 @dataclass(frozen=True)
 class Drift:
-    """The change of the number of people against the release before."""
+    """The change in the number of people since the previous release."""
 
     share: float
     small: bool
@@ -22,15 +22,15 @@ class Drift:
 
 
 def drift_of(series: "Series", people: int, before: int | None) -> Drift:
-    """The drift of a snapshot; `before` is the number of people in the release before, None for the first."""
+    """The drift of a snapshot; `before` is the number of people in the previous release, None for the first."""
     if not before:
-        return Drift(0.0, small=True, sentence="there is no release before to compare with")
+        return Drift(0.0, small=True, sentence="there is no earlier release to compare with")
     share, limit = (people - before) / before, series.config.max_drift or LARGE
     return Drift(share, small=abs(share) <= limit, sentence=f"{before:,} people before, {people:,} now ({share:+.1%})")
 
 
 def require_small_drift(series: "Series", people: int, before: int | None) -> None:
-    """Refuse a snapshot that drifted further than the series allows.
+    """Refuse a snapshot that drifts further than the series allows.
 
     Raises: Refused.
     """

@@ -1,4 +1,4 @@
-"""What the first release freezes, and the sentence that refuses a change of it."""
+"""The settings that the first release freezes."""
 
 import json
 from typing import TYPE_CHECKING
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
 
 SAFE = (
-    "title, description, owners, publish.formats, more checks, more releases.names at the end, "
-    "releases.select and releases.columns of releases to come"
+    "title, description, owners, publish.formats, additional checks, additional releases.names at the end, "
+    "releases.select and releases.columns of future releases"
 )
 
 
 def require_unchanged(series: "Series", frozen: str | None) -> None:
-    """Refuse a series file whose frozen settings are not those of its first release.
+    """Refuse a series file whose frozen settings differ from those of its first release.
 
     Raises: Refused.
     """
@@ -24,12 +24,11 @@ def require_unchanged(series: "Series", frozen: str | None) -> None:
     changeable = {f"technique.{name}" for name in series.technique.changeable}
     changes = {key: values for key, values in series.changes(json.loads(frozen)).items() if key not in changeable}
     if changes:
-        said = "; ".join(f"{key} was {_shown(before)} and is {_shown(now)}" for key, (before, now) in changes.items())
+        listed = "; ".join(f"{key} was {_shown(before)} and is {_shown(now)}" for key, (before, now) in changes.items())
         raise Refused(
-            f"the first release of {series.name} froze its settings: {said}. What was promised to people cannot be "
-            f"changed for them. Safe to change: {', '.join([SAFE, *sorted(changeable)])}. "
-            f"A new series (another name under `series:`) may have other settings, but it does not know what this one "
-            f"has published: use it for other people, or accept that the two can be combined"
+            f"the first release of {series.name} froze its settings: {listed}. Restore them, or start a new series "
+            f"with another name under `series:`, which does not protect people against both series combined. "
+            f"Safe to change: {', '.join([SAFE, *sorted(changeable)])}"
         )
 
 

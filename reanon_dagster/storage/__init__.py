@@ -1,1 +1,1 @@
-"""DuckDB: one private file for each series, private and public tables apart, one transaction for each release."""
+"""The DuckDB store of each series, its key, and the public folder. One transaction for each release."""

@@ -1,4 +1,4 @@
-"""Opening a series' DuckDB file: one writer at a time, short connections, a sentence instead of a lock error."""
+"""Connections to a series' DuckDB file: one writer at a time, held briefly, with a sentence for a lock error."""
 
 import fcntl
 import os
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 STORE = "store.duckdb"
 PATIENCE = 20.0
-"""Seconds to wait for another process to let go of the file."""
+"""Seconds to wait for another process to release the file."""
 
 
 @contextmanager
 def opened(folder: Path, *, read_only: bool, patience: float = PATIENCE) -> "Iterator[duckdb.DuckDBPyConnection]":
     """A connection to the store in this private folder.
 
-    Raises: Refused if another process holds the file for longer than our patience.
+    Raises: Refused if another process holds the file for longer than `patience` seconds.
     """
     private_folder(folder)
     path = folder / STORE
@@ -38,13 +38,13 @@ def opened(folder: Path, *, read_only: bool, patience: float = PATIENCE) -> "Ite
 def _connected(path: Path, *, read_only: bool, until: float) -> "duckdb.DuckDBPyConnection":
     import duckdb
 
-    mask = os.umask(0o077)  # the file and its log are born closed to everybody else
+    mask = os.umask(0o077)  # only the owner may read the file and its log
     try:
         while True:
             try:
-                with _alone(path.parent):
+                with _exclusive(path.parent):
                     if not read_only and path.exists() and path.stat().st_size == 0:
-                        path.unlink()  # a process was killed before the file's first bytes: nothing is in it
+                        path.unlink()  # a process was killed before it wrote anything
                     return duckdb.connect(str(path), read_only=read_only)
             except duckdb.IOException as error:
                 if "lock" not in str(error).lower():
@@ -52,21 +52,21 @@ def _connected(path: Path, *, read_only: bool, until: float) -> "duckdb.DuckDBPy
                         f"the private store {path.name} cannot be opened; restore it from a backup"
                     ) from error
                 if time.monotonic() > until:
-                    raise Refused("another process is working on this series; try again when it is done") from None
+                    raise Refused("another process is working on this series; try again when it has finished") from None
             time.sleep(0.05)
     finally:
         os.umask(mask)
 
 
 @contextmanager
-def _alone(folder: Path) -> "Iterator[None]":
-    """One process at a time connects: DuckDB looks for the file and makes it without a lock between the two.
+def _exclusive(folder: Path) -> "Iterator[None]":
+    """Let one process at a time connect: DuckDB checks for the file and creates it without a lock between the two.
 
-    Another process could see the file before its first bytes are in it, or make it anew over a commit.
+    Without this, a process could open the file before its first bytes are written, or create it again over a commit.
     """
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
-        os.close(descriptor)  # and with it the lock
+        os.close(descriptor)  # and release the lock

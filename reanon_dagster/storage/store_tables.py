@@ -1,25 +1,25 @@
-"""The tables of a series' store. Everything in schema `public` may be shown to anybody; nothing in `private` may."""
+"""The tables of a series' store. Anyone may see schema `public`; schema `private` never leaves the steward."""
 
 from collections.abc import Sequence
 
 VERSION = 1
 
 LATER_STATEMENTS = (
-    # What was added since the first stores were made. They are used where releases differ in their columns, where rows
-    # have boxes of their own, and where a technique promises worlds.
+    # Added after the first stores: for releases that differ in their columns, rows with their own boxes, and techniques
+    # that promise worlds.
     """CREATE TABLE IF NOT EXISTS public.shapes (
         position INTEGER PRIMARY KEY, grouped BOOLEAN NOT NULL, columns TEXT)""",
     """CREATE TABLE IF NOT EXISTS private.other_values (
         attribute INTEGER, code INTEGER, value TEXT NOT NULL, PRIMARY KEY (attribute, code))""",
     "CREATE TABLE IF NOT EXISTS private.witnesses (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
-    # Whether the release asks for a person; and where a row comes from: 0 the table, 1 an earlier release, 2 nowhere.
+    # asked: whether the release selects the person. origin: 0 the table, 1 an earlier release, 2 invented.
     "ALTER TABLE private.people ADD COLUMN IF NOT EXISTS asked BOOLEAN DEFAULT true",
     "ALTER TABLE private.people ADD COLUMN IF NOT EXISTS origin TINYINT DEFAULT 0",
 )
 
 
 def create_statements(attributes: int, others: int) -> Sequence[str]:
-    """The statements that make an empty store for so many quasi-identifiers and non-identifiers."""
+    """The statements that create an empty store for so many quasi-identifiers and non-identifiers."""
     codes = ", ".join(f"q{i} INTEGER NOT NULL" for i in range(attributes))
     other = "".join(f", o{i} INTEGER NOT NULL" for i in range(others))
     boxes = ", ".join(
@@ -34,10 +34,10 @@ def create_statements(attributes: int, others: int) -> Sequence[str]:
             position INTEGER PRIMARY KEY, release TEXT UNIQUE NOT NULL, input_digest TEXT NOT NULL,
             candidate_digest TEXT NOT NULL, manifest_digest TEXT NOT NULL, people INTEGER NOT NULL,
             withheld INTEGER NOT NULL, seconds DOUBLE NOT NULL, committed TIMESTAMP NOT NULL)""",
-        # What was tried and refused, with the sentence that said why.
+        # Every refusal, with its reason.
         "CREATE TABLE private.refusals (release TEXT NOT NULL, tried TIMESTAMP NOT NULL, reason TEXT NOT NULL)",
         "CREATE TABLE private.sensitive_values (code INTEGER PRIMARY KEY, value TEXT UNIQUE NOT NULL)",
-        # The coded snapshots, under keyed pseudonyms, with the published row of each person (NULL if there is none).
+        # The coded snapshots under keyed pseudonyms, with the published row of each person (NULL if withheld).
         f"""CREATE TABLE private.people (
             position INTEGER NOT NULL, person BIGINT NOT NULL, row INTEGER,
             sensitive INTEGER NOT NULL, {codes}{other})""",

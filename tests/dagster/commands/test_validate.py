@@ -117,13 +117,9 @@ def test_a_release_that_is_not_due_yet_is_judged_as_on_its_day(
 ) -> None:
     text = YEARLY.replace("first: 2020", "first: 2190")
     path = write_series(tmp_path, text=text, snapshots={"2190": people(60)})
-    assert validated(path, capsys)[:2] == (
-        0,
-        (
-            "clinic: valid: 60 people in the snapshot of 2190; "
-            "the release would be published once it is due, on 2191-01-01\n"
-        ),
-    )
+    code, out, _ = validated(path, capsys)
+    assert code == 0
+    assert out.endswith("in the snapshot of 2190; the release would be published once it is due, on 2191-01-01\n")
     people(60).assign(disease="flu").to_csv(tmp_path / "snapshots" / "2190.csv", index=False)
     assert validated(path, capsys)[0] == 1
 

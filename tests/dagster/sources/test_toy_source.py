@@ -12,7 +12,7 @@ from builders.series import SERIES, lively
 from pydantic import Field
 
 from reanon_core.model.errors import InvalidSchema
-from reanon_dagster.assets.series_assets import Naming
+from reanon_dagster.assets.series_assets import SeriesAssets
 from reanon_dagster.automation import next_request
 from reanon_dagster.cli import main
 from reanon_dagster.series.field_types import Text
@@ -87,12 +87,12 @@ def test_it_is_published_from_and_a_corrected_snapshot_is_refused(
 
 
 def test_the_sensor_asks_again_when_its_version_changes(series: Path) -> None:
-    naming = Naming(load_series(series))
-    first = next_request(naming)
+    assets = SeriesAssets(load_series(series))
+    first = next_request(assets)
     assert isinstance(first, dg.RunRequest)
     releases = stored(series.parent)
     write(series.parent, {**releases, "r1": releases["r1"][:-1]})
-    second = next_request(naming)
+    second = next_request(assets)
     assert isinstance(second, dg.RunRequest)
     assert first.run_key != second.run_key
     assert first.partition_key == second.partition_key == "r1"

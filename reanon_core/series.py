@@ -123,8 +123,8 @@ class Series:
         shown = self._shown_columns(columns)
         needed = self._shown | frozenset(shown or self._schema.columns) | {self._schema.sensitive.name}
         wanted = (self._id, *self._schema.columns)
-        data = frame_columns(frame, wanted, optional=frozenset(wanted[1:]) - needed)
-        coded = coded_table(data, self._schema, id_column=self._id, key=self._key, columns=shown)
+        data, problems = frame_columns(frame, wanted, optional=frozenset(wanted[1:]) - needed)
+        coded = coded_table(data, self._schema, id_column=self._id, key=self._key, columns=shown, problems=problems)
         snapshot = coded.snapshot
         if selected is not None:
             answers = self._technique.declaration.answers_queries

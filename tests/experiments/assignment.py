@@ -4,8 +4,8 @@
     python tests/experiments/assignment.py --rows 20000 --update 500 --releases 21 --seeds 7 --out build/figures
 
 Replays T-series of the synthetic census (data/census/SOURCE.md) through m-invariance, once for each rule, and draws
-the mean over the seeds with a band from the least to the greatest. docs/techniques/m-invariance.md discusses the results. The rules
-were tuned on seeds 7 to 12; the default seeds are different ones.
+the mean over the seeds with a band from the least to the greatest. docs/techniques/m-invariance.md discusses the
+results. The rules were tuned on seeds 7 to 12; the default seeds are different ones.
 """
 
 import argparse

@@ -16,7 +16,7 @@ from reanon_core.model.arrays import MISSING, Int32, Int64
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.recoding.lengths import length_scales
 from reanon_core.techniques.cor_split.cor_partition import SortedEntries, cor_partition
-from reanon_core.techniques.cor_split.draft_groups import DraftGroups, Safety, compact, draft_groups
+from reanon_core.techniques.cor_split.draft_groups import BucketGroups, DraftGroups, Safety, compact, draft_groups
 from reanon_core.techniques.cor_split.group_repair import repair
 from reanon_core.techniques.cor_split.state import CorSplitState
 from reanon_core.techniques.cor_split.strict_components import secure_components
@@ -60,15 +60,16 @@ def partition_buckets(
     draft = draft_groups(
         state.membership, layout, entry_group, buckets.number, snapshot, scales, safety=safety, longest=longest
     )
-    lists = np.diff(signatures.offsets)
-    depth = np.diff(layout.starts[signatures.offsets]) // lists
-    begin = state.membership.groups + np.concatenate([np.zeros(1, np.int64), np.cumsum(depth)])
+    values = np.diff(signatures.offsets)
+    depth = np.diff(layout.starts[signatures.offsets]) // values
+    first = state.membership.groups + np.concatenate([np.zeros(1, np.int64), np.cumsum(depth)])
+    split = BucketGroups(first, values)
     if partition == "paper":
-        cor_partition(draft, begin, lists, _sorted_entries(snapshot, layout, rng))
+        cor_partition(draft, split, _sorted_entries(snapshot, layout, rng))
     else:
-        repair(draft, begin, lists)
+        repair(draft, split)
     if safety.combine and safety.n > 1:
-        secure_components(draft, _values_of_groups(draft, begin, lists))
+        secure_components(draft, _values_of_groups(draft, split))
     places, groups = compact(draft, entry_group)
     layered, layered_group = _with_layers(layout, entry_group, signatures, draft, groups)
     return SafeGroups(layout=layered, entry_group=layered_group, membership=_membership(draft, places, groups))
@@ -87,11 +88,11 @@ def _sorted_entries(snapshot: Snapshot, layout: Layout, rng: np.random.Generator
     return SortedEntries(order, layout.starts, siphash_words(np.arange(max(1, len(layout.row))), fresh_key(rng)))
 
 
-def _values_of_groups(draft: DraftGroups, begin: Int64, lists: Int64) -> Int64:
+def _values_of_groups(draft: DraftGroups, buckets: BucketGroups) -> Int64:
     """The number of values of each new group, merged ones included."""
     past, first = draft.past_groups, draft.membership.first
     values = np.zeros(int(draft.groups[0]) - past, np.int64)
-    split = np.repeat(lists, np.diff(begin))
+    split = np.repeat(buckets.values, np.diff(buckets.first))
     values[: len(split)] = split
     entry_group = np.empty(len(draft.row), np.int64)
     groups = draft.membership.group[draft.past_places : draft.past_places + len(draft.row)] - past

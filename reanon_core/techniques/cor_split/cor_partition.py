@@ -6,7 +6,15 @@ import numpy as np
 
 from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Bool, Int32, Int64, UInt64
-from reanon_core.techniques.cor_split.draft_groups import MERGED, DraftGroups, exchange, merge, perimeter, undo_merge
+from reanon_core.techniques.cor_split.draft_groups import (
+    MERGED,
+    BucketGroups,
+    DraftGroups,
+    exchange,
+    merge,
+    perimeter,
+    undo_merge,
+)
 from reanon_core.techniques.cor_split.hc_safety import is_safe
 
 
@@ -39,8 +47,8 @@ class BucketProgress(NamedTuple):
 
 
 @compiled
-def cor_partition(draft: DraftGroups, begin: Int64, lists: Int64, entries: SortedEntries) -> None:
-    """Partition every bucket into hc-safe groups. `begin` [b + 1] is its first group, `lists` [b] its number of values.
+def cor_partition(draft: DraftGroups, buckets: BucketGroups, entries: SortedEntries) -> None:
+    """Partition every bucket into hc-safe groups.
 
     Paper: [RB09] Figure 5, Cor-Partition, with departures D2 and D4.
     """
@@ -49,8 +57,8 @@ def cor_partition(draft: DraftGroups, begin: Int64, lists: Int64, entries: Sorte
     for place in range(draft.past_places, draft.past_places + total):
         progress.place[draft.entry[place - draft.past_places]] = place
     slot = progress.drawn[0]  # zero; a literal would compile everything once more
-    for at in range(len(lists)):
-        values, low, high = lists[at], begin[at], begin[at + 1]
+    for at in range(len(buckets.values)):
+        values, low, high = buckets.values[at], buckets.first[at], buckets.first[at + 1]
         bucket = BucketProgress(
             slot,
             values,

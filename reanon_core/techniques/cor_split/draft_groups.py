@@ -25,6 +25,13 @@ class Safety(NamedTuple):
     """The most groups that are combined in strict mode; 0 if pairs of groups are enough."""
 
 
+class BucketGroups(NamedTuple):
+    """The groups that the split made of each bucket."""
+
+    first: Int64  # [b + 1] the first group of each bucket
+    values: Int64  # [b] how many values its signature has
+
+
 class DraftGroups(NamedTuple):
     """The draft of a release, changed in place; scalars that change are arrays of length 1.
 

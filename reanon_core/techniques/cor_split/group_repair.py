@@ -11,7 +11,14 @@ import numpy as np
 
 from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Int64
-from reanon_core.techniques.cor_split.draft_groups import DraftGroups, exchange, merge, perimeter, undo_merge
+from reanon_core.techniques.cor_split.draft_groups import (
+    BucketGroups,
+    DraftGroups,
+    exchange,
+    merge,
+    perimeter,
+    undo_merge,
+)
 from reanon_core.techniques.cor_split.hc_safety import conflict, is_safe
 
 NEAR, FAR = 4, 32
@@ -35,18 +42,18 @@ class Exchanges(NamedTuple):
 
 
 @compiled
-def repair(draft: DraftGroups, begin: Int64, lists: Int64) -> None:
-    """Make every new group safe. `begin` [b + 1] is the first group of each bucket, `lists` [b] its number of values.
+def repair(draft: DraftGroups, buckets: BucketGroups) -> None:
+    """Make every new group safe.
 
     Paper: none; departure D1, in place of Figure 5.
     """
     reach = np.array([NEAR, FAR])  # literals would compile everything once more
     longest = 1
-    for at in range(len(lists)):
-        longest = max(longest, lists[at])
+    for values in buckets.values:
+        longest = max(longest, values)
     scratch = Exchanges(np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64))
-    for at in range(len(lists)):
-        bucket = Bucket(begin[at], begin[at + 1], lists[at])
+    for at in range(len(buckets.values)):
+        bucket = Bucket(buckets.first[at], buckets.first[at + 1], buckets.values[at])
         first_merged = draft.groups[0]
         left = 0
         for group in range(bucket.begin, bucket.end):

@@ -40,14 +40,14 @@ def _sinkhorn(expected: Float64, group: Int32, shown: Float64) -> Float64:
     """Group by group, scale rows to one person and columns to the tuples of each value, in turn."""
     weight = np.zeros(expected.shape)
     for number in np.unique(group):
-        members, held = np.flatnonzero(group == number), np.flatnonzero(shown[number])
-        block = expected[np.ix_(members, held)] + FAINT
-        column_sums = shown[number, held] * len(members) / shown[number].sum()
+        members, present = np.flatnonzero(group == number), np.flatnonzero(shown[number])
+        block = expected[np.ix_(members, present)] + FAINT
+        column_sums = shown[number, present] * len(members) / shown[number].sum()
         for _ in range(ROUNDS):
             block = block * (column_sums / block.sum(axis=0))
             sums = block.sum(axis=1, keepdims=True)
             block = block / sums
             if np.abs(sums - 1).max() < CONVERGED:
                 break
-        weight[np.ix_(members, held)] = block
+        weight[np.ix_(members, present)] = block
     return weight

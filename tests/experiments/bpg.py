@@ -63,14 +63,14 @@ def series(given: argparse.Namespace, update: int) -> Iterator[Snapshot]:
 
 
 def asking_for_half(tables: Iterable[Snapshot], seed: int) -> Iterator[Snapshot]:
-    """The first release asks for everybody, each later one for a random half."""
+    """The first release selects all people, each later one a random half."""
     rng = np.random.default_rng(seed)
     for number, snapshot in enumerate(tables):
         yield replace(snapshot, selected=rng.random(snapshot.size) < 0.5) if number else snapshot
 
 
 def asking_for_ages(tables: Iterable[Snapshot], seed: int) -> Iterator[Snapshot]:
-    """The first release asks for everybody, each later one for a range of ages that holds about half of the people."""
+    """The first release selects all people, each later one a range of ages with about half of them."""
     rng = np.random.default_rng(seed)
     for number, snapshot in enumerate(tables):
         age = snapshot.qi[0]
@@ -129,7 +129,7 @@ def information(given: argparse.Namespace) -> dict[str, dict[str, Run]]:
         for name, technique in TECHNIQUES.items():
             run = measured(technique, series(given, update), given.seed, judged=name.startswith("bpg"))
             runs.setdefault(f"r = {update // 1000}k", {})[name] = run
-            told(f"r = {update:6,} {name}", run)
+            report(f"r = {update:6,} {name}", run)
     for measure in ("fem", "vem"):
         figure, panels = plt.subplots(1, 4, figsize=(13, 3.4), sharey=True, layout="constrained")
         for panel, (update_name, by_name) in zip(panels, runs.items(), strict=True):
@@ -150,7 +150,7 @@ def reserves(given: argparse.Namespace) -> dict[str, dict[str, Run]]:
         for reserve in (1, 2, 5, 10, 20, 40):
             run = measured(Bpg(k=K, ell=K, reserve=reserve), series(given, update), given.seed)
             runs.setdefault(churn, {})[f"reserve: {reserve}"] = run
-            told(f"{churn}, reserve {reserve}", run)
+            report(f"{churn}, reserve {reserve}", run)
         here = runs[churn]
         panel_of(row[0], {n: run["published"] for n, run in here.items()}, f"{churn}: published, %", percent=True)
         panel_of(row[1], {n: run["vem"] for n, run in here.items()}, f"{churn}: VEM, bits (withheld people count 0)")
@@ -178,7 +178,7 @@ def dirt(given: argparse.Namespace) -> dict[str, dict[str, Run]]:
         for scene, pool in SCENES.items():
             technique = Bpg(k=K, ell=K, pool=pool, reserve=1 if pool == "stored" else 5, max_dirty=share)
             runs[scene][f"max_dirty: {share:g}"] = measured(technique, tables[scene], given.seed)
-            told(f"{scene}, max_dirty {share}", runs[scene][f"max_dirty: {share:g}"])
+            report(f"{scene}, max_dirty {share}", runs[scene][f"max_dirty: {share:g}"])
     figure, panels = plt.subplots(len(SCENES), 2, figsize=(9.5, 8.6), layout="constrained")
     for row, (scene, pool) in zip(panels, SCENES.items(), strict=True):
         for panel, measure in zip(row, ("dirty", "withheld"), strict=True):
@@ -210,7 +210,7 @@ def attacks(given: argparse.Namespace) -> dict[str, dict[str, dict[str, float]]]
     return found
 
 
-def told(name: str, run: Run) -> None:
+def report(name: str, run: Run) -> None:
     last = {key: round(values[-1], 3) for key, values in run.items() if values}
     wrong = int(sum(run["violations"])) if run["violations"] else "not judged"
     print(

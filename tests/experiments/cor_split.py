@@ -73,20 +73,20 @@ def series_of(name: str, technique: Technique, scenario: dict[str, int], seed: i
     """Release by release: groups, unsafe groups, counterfeits; and the query errors of the last release."""
     check = HcSafety(n=N)
     memory = check.initial_memory()
-    told: dict[str, list[float]] = {"groups": [], "hc-unsafe": [], "refused by Figure 6": [], "counterfeits": []}
+    results: dict[str, list[float]] = {"groups": [], "hc-unsafe": [], "refused by Figure 6": [], "counterfeits": []}
     for entry in entries(technique, scenario, seed):
         verdict, memory = check.examine(entry, memory)
-        told["groups"].append(verdict.observed["groups"])
-        told["hc-unsafe"].append(verdict.violations)
-        told["refused by Figure 6"].append(verdict.observed["groups that Figure 6 refuses"])
-        told["counterfeits"].append(entry.auxiliary.total)
+        results["groups"].append(verdict.observed["groups"])
+        results["hc-unsafe"].append(verdict.violations)
+        results["refused by Figure 6"].append(verdict.observed["groups that Figure 6 refuses"])
+        results["counterfeits"].append(entry.auxiliary.total)
     errors = [
         CountingQueryError(queries=queries, theta=one).measure(entry, np.random.default_rng([seed, at]))
         for at, one in enumerate(SELECTIVITIES)
     ]
-    print(f"  {name}: {told['refused by Figure 6'][-1]:.0f} refused, {told['counterfeits'][-1]:.0f} counterfeits, "
-          f"query error {errors[1]:.4f}", flush=True)  # fmt: skip
-    return {**told, "query error": errors}
+    refused, counterfeits = results["refused by Figure 6"][-1], results["counterfeits"][-1]
+    print(f"  {name}: {refused:.0f} refused, {counterfeits:.0f} counterfeits, query error {errors[1]:.4f}", flush=True)
+    return {**results, "query error": errors}
 
 
 def figures_7_to_9(given: argparse.Namespace) -> dict[str, object]:
@@ -143,7 +143,7 @@ def style(panel: plt.Axes) -> None:
 
 def cascade(given: argparse.Namespace) -> dict[str, object]:
     """The share of the other people who are exposed in the end, by the number of releases."""
-    told: dict[str, dict[str, list[float]]] = {}
+    results: dict[str, dict[str, list[float]]] = {}
     techniques: dict[str, Technique] = {"m-invariance, m = 6": MInvariance(m=6)}
     techniques |= {f"Cor-Split, m = {m}": CorSplit(m=m, n=N) for m in (6, 8, 10)}
     for name, technique in techniques.items():
@@ -156,17 +156,17 @@ def cascade(given: argparse.Namespace) -> dict[str, object]:
                 knowledge = ledger.knowledge(compromised=known, groups_known=True)
                 found = CompromisedAttack().run(ledger.history(), knowledge)
                 shares.append(found.exposed / found.of)
-            told.setdefault(name, {})[str(share)] = shares
+            results.setdefault(name, {})[str(share)] = shares
             print(f"  {name}, {share:.0%}: {', '.join(f'{one:.3f}' for one in shares)}", flush=True)
-    draw_cascade(told, given.out / "cor-split-cascade.png")
-    return {"releases": LENGTHS, "exposed": told}
+    draw_cascade(results, given.out / "cor-split-cascade.png")
+    return {"releases": LENGTHS, "exposed": results}
 
 
-def draw_cascade(told: dict[str, dict[str, list[float]]], path: Path) -> None:
+def draw_cascade(results: dict[str, dict[str, list[float]]], path: Path) -> None:
     """One panel for each share of compromised people, one line for each technique."""
     figure, panels = plt.subplots(1, len(SHARES), figsize=(8.8, 3.4), layout="constrained", sharey=True)
     for panel, share in zip(panels, SHARES, strict=True):
-        for (name, by_share), colour in zip(told.items(), ("#7f7f7f", "#d55e00", "#e69f00", "#009e73"), strict=True):
+        for (name, by_share), colour in zip(results.items(), ("#7f7f7f", "#d55e00", "#e69f00", "#009e73"), strict=True):
             panel.plot(LENGTHS, by_share[str(share)], color=colour, label=name, linewidth=1.5, marker="o", markersize=3)
         estimate = [breach_probability(share, length, M, N) for length in LENGTHS]
         panel.plot(LENGTHS, estimate, ":", color="black", label="p_pb of the paper, m = 6, n = 3", linewidth=1.5)
@@ -199,13 +199,13 @@ def small_histories(given: argparse.Namespace) -> dict[str, object]:
         ledger = weak_ledger(random, m=m, people=random.randint(2 * m, 3 * m), releases=random.choice([2, 3, 4]))
         known = ledger.sampled(random.choice([0.1, 0.2, 0.3]), np.random.default_rng(seed))
         knowledge = ledger.knowledge(compromised=known, groups_known=True)
-        told = dict(zip(known.persons.tolist(), known.values.tolist(), strict=True))
+        compromised = dict(zip(known.persons.tolist(), known.values.tolist(), strict=True))
         try:
-            left = possible(worlds(groups_of(ledger.entries), told, limit=WORLDS))
+            left = possible(worlds(groups_of(ledger.entries), compromised, limit=WORLDS))
         except OverflowError:
             continue
         done += 1
-        counts["exact"] += sum(len(values) == 1 for person, values in left.items() if person not in told)
+        counts["exact"] += sum(len(values) == 1 for person, values in left.items() if person not in compromised)
         for name, attack in attacks.items():
             counts[name] += attack.run(ledger.history(), knowledge).exposed
     for name, count in counts.items():
@@ -224,13 +224,13 @@ def main() -> None:
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     path = given.out / "cor-split.json"
-    told = json.loads(path.read_text()) if path.exists() else {}
+    results = json.loads(path.read_text()) if path.exists() else {}
     for name, experiment in (("figures", figures_7_to_9), ("cascade", cascade), ("small", small_histories)):
         if given.only in (None, name):
             print(name, flush=True)
-            given.before = told
-            told[name] = experiment(given)
-            path.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+            given.before = results
+            results[name] = experiment(given)
+            path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

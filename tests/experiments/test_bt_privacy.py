@@ -41,7 +41,7 @@ def test_moving_is_the_divergence_of_before_and_after() -> None:
 
 
 @pytest.mark.parametrize("t", [0.05, 0.3])
-def test_nobodys_beliefs_move_further_than_t(t: float) -> None:
+def test_the_beliefs_about_a_person_move_by_at_most_t(t: float) -> None:
     from reanon_core.inference.bayes.posteriors import omega
 
     view, baseline = snapshot(), BtPrivacy(k=3, t=t)

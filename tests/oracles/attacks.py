@@ -36,7 +36,7 @@ def candidate_set(published: Published, point: tuple[int, ...]) -> set[int]:
 
 
 def candidates_left(history: History, knowledge: Knowledge) -> dict[int, set[int]]:
-    """The intersection of everybody's candidate sets over their lifespan."""
+    """The intersection of each person's candidate sets over their lifespan."""
     left: dict[int, set[int]] = {}
     for published, presence in zip(history.releases, knowledge.presences, strict=True):
         for person, point in zip(presence.persons.tolist(), presence.qi.T.tolist(), strict=True):
@@ -55,8 +55,8 @@ def reasonable_surjections(
             ("person", p, tuple(q)) for p, q in zip(presence.persons.tolist(), presence.qi.T.tolist(), strict=True)
         ]
         auxiliary = zip(published.auxiliary.group.tolist(), published.auxiliary.count.tolist(), strict=True)
-        fakes = [("counterfeit", (time, group, i), group) for group, count in auxiliary for i in range(count)]
-        b_rows = people + fakes
+        counterfeits = [("counterfeit", (time, group, i), group) for group, count in auxiliary for i in range(count)]
+        b_rows = people + counterfeits
         rows = list(zip(published.release.group.tolist(), published.release.sensitive.tolist(), strict=True))
         mappings = []
         if len(b_rows) == len(rows):  # condition 1.2: one row for each person and counterfeit of this release
@@ -78,12 +78,12 @@ def reasonable_surjections(
         p: Counter() for presence in knowledge.presences for p in presence.persons.tolist()
     }
     for choice in product(*per_release):
-        held: dict[int, set[tuple[int, frozenset[int]]]] = {}
+        options: dict[int, set[tuple[int, frozenset[int]]]] = {}
         for mapping in choice:
             for person, (value, signature) in mapping.items():
-                held.setdefault(person, set()).add((value, signature if one_signature else frozenset()))
-        if all(len(kept) == 1 for kept in held.values()):
+                options.setdefault(person, set()).add((value, signature if one_signature else frozenset()))
+        if all(len(kept) == 1 for kept in options.values()):
             total += 1
-            for person, kept in held.items():
+            for person, kept in options.items():
                 by_value[person][next(iter(kept))[0]] += 1
     return total, by_value

@@ -12,7 +12,7 @@ Row = tuple[tuple[frozenset[object], ...], int]
 
 
 def matches(points: Sequence[tuple[object, ...]], values: World, rows: Sequence[Row]) -> bool:
-    """Whether some order of the rows covers everybody with the value that the world gives them."""
+    """Whether some order of the rows covers all people with the values that the world assigns."""
     return any(
         all(
             value == row[1] and all(code in part for code, part in zip(point, row[0], strict=True))
@@ -23,7 +23,7 @@ def matches(points: Sequence[tuple[object, ...]], values: World, rows: Sequence[
 
 
 def worlds_of(releases: Sequence[tuple[Sequence[tuple[object, ...]], Sequence[Row]]]) -> set[World]:
-    """Every possible world: releases are given as (points of everybody in the shown attributes, rows)."""
+    """Every possible world: releases are given as (points of all people in the shown attributes, rows)."""
     values = [row[1] for row in releases[0][1]]
     return {
         world for world in set(permutations(values)) if all(matches(points, world, rows) for points, rows in releases)
@@ -31,7 +31,7 @@ def worlds_of(releases: Sequence[tuple[Sequence[tuple[object, ...]], Sequence[Ro
 
 
 def greatest_linkage(worlds: set[World]) -> Fraction:
-    """The greatest share of the worlds that give a person one value."""
+    """The greatest share of the worlds that link a person to one value."""
     return max(
         Fraction(count, len(worlds)) for person in zip(*worlds, strict=True) for count in Counter(person).values()
     )
@@ -56,11 +56,11 @@ def cells_of(people: Sequence[int], ell: int) -> tuple[tuple[int, ...], ...]:
 def symmetric_draws(values: World, ell: int) -> Iterator[frozenset[World]]:
     """The set of worlds of every draw of the symmetric construction; all draws are equally likely."""
     for people in value_orders(values):
-        yield from _turned(values, cells_of(people, ell), ell)
+        yield from _rotations(values, cells_of(people, ell), ell)
 
 
-def _turned(values: World, cells: Sequence[tuple[int, ...]], ell: int) -> Iterator[frozenset[World]]:
-    """Every circle and every list of turns for each cell."""
+def _rotations(values: World, cells: Sequence[tuple[int, ...]], ell: int) -> Iterator[frozenset[World]]:
+    """Every circle and every list of rotations for each cell."""
     draws: list[list[list[dict[int, int]]]] = []
     for cell in cells:
         of_cell = []
@@ -75,13 +75,13 @@ def _turned(values: World, cells: Sequence[tuple[int, ...]], ell: int) -> Iterat
                 )
         draws.append(of_cell)
     for combined in _product(draws):
-        fakes = [
+        false_worlds = [
             tuple(
                 next(part[world][person] for part in combined if person in part[world]) for person in range(len(values))
             )
             for world in range(ell - 1)
         ]
-        yield frozenset([values, *fakes])
+        yield frozenset([values, *false_worlds])
 
 
 def _product(parts: Sequence[Sequence[object]]) -> Iterator[tuple[object, ...]]:
@@ -104,10 +104,10 @@ def ring_chances(values: World, points: Sequence[int], ell: int) -> dict[frozens
     orders = list({tuple(values[person] for person in people) for people in value_orders(values)})
     for sequence in orders:
         for ring, chance in _greedy(cells_of(sequence, ell), values, points):
-            fake = [0] * len(values)
+            false_world = [0] * len(values)
             for at, person in enumerate(ring):
-                fake[person] = values[ring[(at + 1) % len(ring)]]
-            chances[frozenset([values, tuple(fake)])] += chance / len(orders)
+                false_world[person] = values[ring[(at + 1) % len(ring)]]
+            chances[frozenset([values, tuple(false_world)])] += chance / len(orders)
     return chances
 
 
@@ -115,9 +115,9 @@ def _greedy(
     lines: Sequence[tuple[int, ...]], values: World, points: Sequence[int]
 ) -> Iterator[tuple[tuple[int, ...], Fraction]]:
     """Every ring over these values with its chance."""
-    wanted = [value for line in lines for value in line]
+    places = [value for line in lines for value in line]
     open_rings: list[tuple[tuple[int, ...], Fraction]] = [((), Fraction(1))]
-    for value in wanted:
+    for value in places:
         longer = []
         for ring, chance in open_rings:
             free = [person for person, own in enumerate(values) if own == value and person not in ring]
@@ -149,7 +149,7 @@ def posteriors(
 
 
 def factorizations(size: int, ell: int) -> set[tuple[tuple[int, ...], ...]]:
-    """Every ordered list of ell - 1 permutations that move everybody 1 to ell - 1 places on, all differently."""
+    """Every ordered list of ell - 1 permutations that move each person by each of 1 to ell - 1 places once."""
     allowed = [
         image for image in permutations(range(size)) if all(1 <= (image[h] - h) % size <= ell - 1 for h in range(size))
     ]

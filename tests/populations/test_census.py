@@ -59,7 +59,7 @@ def test_no_sensitive_value_is_above_seven_and_a_half_percent(people, name):
     assert share.max() >= 20 * share.min(), "a skewed table has rare values too"
 
 
-def test_nobody_is_ahead_of_their_age(census, people):
+def test_no_one_is_ahead_of_their_age(census, people):
     young = people["age"] + 17 < 20
     assert people["education"][young].max() < census.EDUCATIONS.index("bachelor's degree")
 
@@ -84,7 +84,7 @@ def test_a_t_series_replaces_r_rows_by_rows_of_the_pool(census):
         assert len(new) == 1_000
         assert len(old - new) == len(new - old) == 200
         gone |= old - new
-        assert gone.isdisjoint(new), "nobody returns"
+        assert gone.isdisjoint(new), "no one returns"
 
 
 def test_a_t_series_is_determined_by_its_seed(census):

@@ -21,7 +21,7 @@ def test_24_views_of_5000_rows_show_about_16160_patients(pool: int) -> None:
     assert len(np.unique(np.concatenate([view.patient for view in views]))) == pytest.approx(16_160, rel=0.02)
 
 
-def test_a_view_is_in_the_domains_and_shows_everybody_once() -> None:
+def test_a_view_is_in_the_domains_and_has_each_person_once() -> None:
     for view in exams.views(12, count=4, rows=600, pool=900):
         assert (np.diff(view.patient) > 0).all()
         assert (view.age.min(), view.age.max()) >= (45, 0)
@@ -32,7 +32,7 @@ def test_a_view_is_in_the_domains_and_shows_everybody_once() -> None:
         assert view.value.max() < len(exams.VALUES) == 19
 
 
-def test_the_same_seed_gives_the_same_views_and_nobody_returns_from_an_exit() -> None:
+def test_the_same_seed_gives_the_same_views_and_no_one_returns_from_an_exit() -> None:
     first, second = (list(exams.views(13, count=6, rows=600, pool=900)) for _ in range(2))
     gone: set[int] = set()
     for one, two in zip(first, second, strict=True):
@@ -56,7 +56,7 @@ def test_results_follow_the_model() -> None:
     then, stage = {}, 0
     moved = np.zeros((2, len(exams.VALUES)))
     chances = exams.emission(exams.EXIT_SCALE[5000])[:, exams.following()[0, stage]].mean(axis=0)
-    for view in views:  # whoever came with the first stage of liver disease, one exam later
+    for view in views:  # people who started with the first stage of liver disease, one exam later
         for patient, value in zip(view.patient.tolist(), view.value.tolist(), strict=True):
             if then.get(patient) == (1, stage):
                 moved[0, value] += 1

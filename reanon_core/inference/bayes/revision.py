@@ -86,14 +86,13 @@ def _count_union(known: Int64, persons: Int64) -> int:
 
 
 @compiled
-def _advance_states(
-    entries: StateEntries, first: int, last: int, posterior: Float64, routes: Routes, scratch: Scratch
-) -> int:
-    """Advance the states of one person by every value that is possible now; returns how many states are reached.
+def _advance_states(entries: StateEntries, at: int, posterior: Float64, routes: Routes, scratch: Scratch) -> int:
+    """Advance the states of the person at `at` by every possible value; returns how many states are reached.
 
     The values of different releases count as independent.
     """
     states, weights = entries.states, entries.weights
+    first, last = entries.offsets[at], entries.offsets[at + 1]
     following, usual, unusual, pattern = routes
     mass, reached, pattern_mass = scratch
     count = 0
@@ -126,8 +125,7 @@ def _advance_states(
 @compiled
 def _filter_states(
     entries: StateEntries,
-    first: int,
-    last: int,
+    at: int,
     observation: Observation,
     row: int,
     following: Int32,
@@ -136,6 +134,7 @@ def _filter_states(
 ) -> int:
     """The same, where each step also has the probability that the knowledge gives it (departure D4)."""
     states, weights = entries.states, entries.weights
+    first, last = entries.offsets[at], entries.offsets[at + 1]
     own = observation.row_class[row]
     kind = min(own, len(emissions.emission) - 1)
     prior, emission, uses_prior = emissions.prior[own], emissions.emission[kind], emissions.uses_prior[kind]
@@ -190,12 +189,13 @@ def revise_entries(
         who[out] = persons[row] if is_published else known[at]
         before = entries if is_known else unobserved
         own = at if is_known else 0
-        first, last = before.offsets[own], before.offsets[own + 1]
-        count = last - first
+        first = before.offsets[own]
         if is_published and is_filter:
-            count = _filter_states(before, first, last, observation, row, routes.following, emissions, scratch)
+            count = _filter_states(before, own, observation, row, routes.following, emissions, scratch)
         elif is_published:
-            count = _advance_states(before, first, last, observation.posterior[row], routes, scratch)
+            count = _advance_states(before, own, observation.posterior[row], routes, scratch)
+        else:
+            count = before.offsets[own + 1] - first
         if filled + count > room:
             room = 2 * (filled + count)
             more_states, more_weights = np.empty(room, np.int32), np.empty(room, np.float64)

@@ -117,7 +117,7 @@ def historical_union(history: History, principle: Principle) -> RowCounts:
         people=people,
         counterfeits=counterfeits,
         # Without a principle signatures are ignored.
-        signatures={group: frozenset(held) if principle else frozenset() for group, held in values.items()},
+        signatures={group: frozenset(own) if principle else frozenset() for group, own in values.items()},
     )
 
 

@@ -30,9 +30,8 @@ GROUNDS = {"equal": EQUAL, "ordered": ORDERED, "hierarchical": HIERARCHICAL}
 REASONS = {
     FEW: "too few rows or values left for a group",
     FAR: "t: no group close enough to the table",
-    UNLIKE: "j: no group of people alike enough",
+    UNLIKE: "j: no group with a small enough divergence",
 }
-"""Published in the manifest and stored, so the wording stays."""
 
 
 @dataclass(frozen=True, kw_only=True)

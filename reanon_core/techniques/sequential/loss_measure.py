@@ -151,9 +151,9 @@ def _tree(taxonomy: Taxonomy, scale: int, codes: Int32, loss: Loss) -> _Part:
     else:
         share = np.bincount(codes, minlength=leaves) / max(1, len(codes))
         mass, information = _running_sums(share)
-        whole, told = mass[last + 1] - mass[first], information[last + 1] - information[first]
+        whole, sums = mass[last + 1] - mass[first], information[last + 1] - information[first]
         with np.errstate(divide="ignore", invalid="ignore"):
-            entropy = np.where((whole > 0) & (last > first), np.log2(whole) - told / whole, 0.0)
+            entropy = np.where((whole > 0) & (last > first), np.log2(whole) - sums / whole, 0.0)
         costs = np.rint(np.maximum(entropy, 0.0) * BITS).astype(np.int64)
     return _Part(
         TREE,

@@ -38,18 +38,18 @@ class WorldsState(CodedState):
     @staticmethod
     def initial() -> "WorldsState":
         """The state before the first release."""
-        none, nobody = np.empty((0, 0), np.int32), np.empty(0, np.int32)
+        table, column = np.empty((0, 0), np.int32), np.empty(0, np.int32)
         return WorldsState(
-            0,
-            np.empty(0, np.int64),
-            none,
-            nobody,
-            none,
-            none,
-            nobody,
-            nobody,
-            np.empty(0, np.bool_),
-            np.empty((2, 0), np.int64),
+            time=0,
+            persons=np.empty(0, np.int64),
+            qi=table,
+            sensitive=column,
+            other=table,
+            images=table,
+            cell=column,
+            bucket=column,
+            gone=np.empty(0, np.bool_),
+            extent=np.empty((2, 0), np.int64),
         )
 
     @property

@@ -158,7 +158,7 @@ class Sequential:
                     batch,
                 )
         if arrivals.partial.any():
-            withheld["waiting: they came back, and not all whom they left with"] = int(arrivals.partial.sum())
+            withheld["waiting: they returned without their whole cell"] = int(arrivals.partial.sum())
         stay = np.concatenate([arrivals.stay, np.ones(state.size - len(arrivals.stay), np.bool_)])
         state = replace(state, gone=~stay)
         table = with_deferred(snapshot, state, arrivals)

@@ -155,7 +155,7 @@ def test_without_doubt_the_spread_estimate_is_omega() -> None:
     assert spread == pytest.approx(posteriors("omega", expected, group, counts))
 
 
-def test_whoever_no_group_can_show_is_known_no_better_than_before() -> None:
+def test_a_person_whom_no_group_can_contain_keeps_the_knowledge_from_before() -> None:
     expected = np.array([[0.6, 0.2]])
     nothing = Memberships(np.empty(0), np.empty(0), np.empty(0))
     assert omega_over_groups(expected, nothing, np.array([[1, 1]])) == pytest.approx(np.array([[0.75, 0.25]]))
@@ -193,10 +193,10 @@ def test_withheld_rows_count_as_protected_or_as_exposed() -> None:
         np.append(some.qi, [[0], [0]], axis=1),
         np.append(some.sensitive, np.int32(0)),
     )
-    held = type(entry)(extra, entry.release, entry.auxiliary, entry.trace)
+    extended = type(entry)(extra, entry.release, entry.auxiliary, entry.trace)
     beliefs = np.zeros((len(entry.trace.persons), VALUES))
     beliefs[:, 0] = 1
-    gain, total = adversary_gain(held, entry.trace.persons, beliefs), extra.size
+    gain, total = adversary_gain(extended, entry.trace.persons, beliefs), extra.size
     assert gain.withheld == 1
     assert gain.gain_withheld_exposed - gain.gain_withheld_protected == pytest.approx(1 / total)
     assert gain.gain_withheld_protected == pytest.approx(gain.gain * (total - 1) / total)

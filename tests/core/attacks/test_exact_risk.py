@@ -62,7 +62,7 @@ def test_knowledge_that_contradicts_the_releases_is_said_aloud() -> None:
         disclosure_risks(ledger.history(), ledger.knowledge(), {0: 0})
 
 
-def test_an_empty_history_exposes_nobody() -> None:
+def test_an_empty_history_exposes_no_one() -> None:
     ledger = Ledger((entry_of(plain_schema(), []),))
     findings = ExactRisk().run(ledger.history(), ledger.knowledge())
     assert (findings.of, findings.exposed, findings.extra["surjections"]) == (0, 0, 1.0)

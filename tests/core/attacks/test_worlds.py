@@ -47,7 +47,7 @@ def test_it_finds_the_worlds_that_brute_force_finds(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_stored_worlds_are_among_them_and_everybody_keeps_ell_values(seed: int) -> None:
+def test_the_stored_worlds_are_among_them_and_each_person_keeps_ell_values(seed: int) -> None:
     made = ledger(seed, memory=True, people=7)
     found = possible_worlds(made.history(), made.knowledge(), people=9, limit=10**6)
     worlds = {tuple(suffix[0] for suffix in world) for world in found.worlds}

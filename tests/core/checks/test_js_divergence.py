@@ -1,4 +1,4 @@
-"""The judge of j: its own beliefs, held against enumeration, and planted violations."""
+"""The judge of j: its own beliefs, compared with enumeration, and planted violations."""
 
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ SCHEMA = Schema(quasi_identifiers=(QuasiIdentifier(name="age"),), sensitive=Sens
 
 
 def entry(persons: np.ndarray, sensitive: np.ndarray, group: np.ndarray) -> Entry:
-    """A release that shows everybody, row by row, in these groups."""
+    """A release of all people, row by row, in these groups."""
     groups = int(group.max(initial=-1)) + 1
     boxes = Boxes(np.zeros((1, groups)), np.full((1, groups), 9), np.zeros((1, groups)))
     snapshot = Snapshot(SCHEMA, persons, np.zeros((1, len(persons)), np.int32), sensitive)
@@ -80,7 +80,7 @@ def test_divergences_are_those_of_the_definition(seed: int) -> None:
 
 
 def follows_itself() -> Background:
-    """Whoever has a value keeps it."""
+    """Every value follows itself."""
     following = np.tile(np.arange(1, 4), (4, 1))
     emission = np.concatenate([np.zeros((1, 3)), np.eye(3)])[None]
     return Background(prior=np.full((1, 3), 1 / 3), following=following, emission=emission, source="domain")
@@ -89,7 +89,7 @@ def follows_itself() -> Background:
 def test_a_group_of_people_who_are_known_to_differ_fails() -> None:
     check = JsDivergence(j=0.5).informed(follows_itself())
     people, value = np.arange(4), np.array([0, 0, 1, 1], np.int32)
-    # At first everybody is expected to be anything; groups of one value each tell all.
+    # At first every value is expected of everyone; groups of a single value disclose it.
     verdict, memory = check.examine(entry(people, value, value), check.initial_memory())
     assert verdict.holds
     assert verdict.observed["greatest divergence"] == pytest.approx(0)
@@ -126,9 +126,9 @@ def test_parameters_out_of_range_are_refused_at_once() -> None:
 
 
 def test_closeness_may_be_held_against_the_whole_table_and_by_order() -> None:
-    everybody = entry(np.arange(6), np.array([0, 0, 1, 1, 2, 2], np.int32), np.array([0, 0, 0, 0, 1, 1], np.int32))
+    everyone = entry(np.arange(6), np.array([0, 0, 1, 1, 2, 2], np.int32), np.array([0, 0, 0, 0, 1, 1], np.int32))
     shown = Entry(
-        everybody.snapshot,
+        everyone.snapshot,
         Release(
             np.zeros(4, np.int32), np.array([0, 0, 1, 1]), Boxes(np.zeros((1, 1)), np.ones((1, 1)), np.zeros((1, 1)))
         ),
@@ -141,6 +141,6 @@ def test_closeness_may_be_held_against_the_whole_table_and_by_order() -> None:
     assert alone.observed["greatest distance"] == pytest.approx(0)
     assert not against_all.holds
     assert against_all.observed["greatest distance"] == pytest.approx(1 / 3)
-    by_order, _ = TCloseness(t=1, distance="ordered").examine(everybody, {})
+    by_order, _ = TCloseness(t=1, distance="ordered").examine(everyone, {})
     # Both values in the second group are the last of three; the table has a third of each.
     assert by_order.observed["greatest distance"] == pytest.approx((1 / 3 + 2 / 3) / 2)

@@ -125,7 +125,7 @@ def test_a_row_made_narrower_is_found_by_the_witness_and_by_matching() -> None:
     assert verdict.observed["people outside the row a world gives them"] > 0
 
 
-def test_somebody_traced_who_is_not_in_the_snapshot_is_found() -> None:
+def test_a_traced_person_who_is_not_in_the_snapshot_is_found() -> None:
     entry = entries()[0]
     persons = entry.trace.persons.copy()
     persons[-1] += 1

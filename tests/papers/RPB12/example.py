@@ -22,12 +22,12 @@ SCHEMA = Schema(
 
 
 def table_3b() -> Background:
-    """What follows what; nobody expects one value more than another at first, as far as their groups go."""
+    """Table 3b: which value follows which. At first both values of each group are equally likely."""
     following = np.tile(np.arange(1, len(VALUES) + 1), (len(VALUES) + 1, 1))
     emission = np.zeros((1, len(VALUES) + 1, len(VALUES)))
     for before, bcm, pne in ((MAM_POS, 0.6, 0.02), (CX_NEG, 0.02, 0.08), (CX_POS, 0.02, 0.6), (BS_NEG, 0.02, 0.02)):
         emission[0, before + 1, [BCM_POS, PNE_POS]] = bcm, pne
-    # Table 3a, the same for everybody; what it leaves out is given what is left.
+    # Table 3a, the same for all people; the value that it leaves out gets the rest.
     prior = np.array([[0.002, 0.05, 0.0003, 0.2, 0.001, 0.001, 0.7457]])
     return Background(prior=prior, following=following, emission=emission, source="domain")
 

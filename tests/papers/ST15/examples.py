@@ -36,16 +36,16 @@ def history(columns: int, values: int, *releases: Published) -> History:
 
 
 def known(points: list[tuple[int, ...]], releases: int) -> Knowledge:
-    """V0: everybody's quasi-identifiers, the same in all releases."""
-    everybody = Presence(np.arange(len(points), dtype=np.int64), np.array(points, np.int32).T)
-    return Knowledge((everybody,) * releases)
+    """V0: the quasi-identifiers of all people, the same in all releases."""
+    everyone = Presence(np.arange(len(points), dtype=np.int64), np.array(points, np.int32).T)
+    return Knowledge((everyone,) * releases)
 
 
 # Table 9(a): A1 in r, s, t; A2 in x, y, z; A3.
 POINTS = [(0, 0), (0, 1), (1, 1), (1, 0), (2, 2)]
 VALUES = [1, 2, 3, 2, 3]
 IMAGES = np.array([[1, 2, 3, 4, 0], [0, 1, 2, 3, 4]], np.int32)
-"""The fake world of Table 9(b), (h + 1) mod 5 as it must read (E2), and the true one."""
+"""The false world of Table 9(b), with (h + 1) mod 5 (erratum E2), and the true one."""
 
 
 def all_subsets(attributes: list[int], loss: str) -> Measure:

@@ -31,7 +31,7 @@ def test_symmetric_worlds_are_equally_likely_to_be_the_truth(values: World, ell:
 
 
 def test_ring_worlds_are_not_so_that_a_set_of_worlds_can_give_the_truth_away() -> None:
-    """The order of a ring is a function of the truth, so that a fake world would often have led to another ring."""
+    """The order of a ring is a function of the truth, so a false world would often have led to another ring."""
     found = posteriors((0, 0, 1, 1, 2), lambda truth: ring_chances(truth, [0, 1, 3, 7, 12], 2))
     worst = [max(chances.values()) for chances in found.values()]
     assert max(worst) == 1

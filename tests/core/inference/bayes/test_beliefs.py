@@ -1,4 +1,4 @@
-"""Beliefs: posteriors, revision and counted knowledge, against enumeration."""
+"""Beliefs: posteriors, revision and counted knowledge, compared with enumeration."""
 
 import numpy as np
 import pytest
@@ -35,10 +35,10 @@ def test_the_closed_form_of_the_sum_is_the_enumeration_of_configurations(seed: i
 
 @given(seeds, st.integers(1, 6), st.integers(0, 2))
 @few
-def test_the_exact_posterior_is_the_enumeration_of_configurations(seed: int, size: int, fakes: int) -> None:
+def test_the_exact_posterior_is_the_enumeration_of_configurations(seed: int, size: int, counterfeits: int) -> None:
     rng = np.random.default_rng(seed)
     weights, _, _ = group(rng, size)
-    tuples = [int(value) for value in rng.integers(0, 4, size + fakes)]  # counterfeits are nobody's
+    tuples = [int(value) for value in rng.integers(0, 4, size + counterfeits)]  # counterfeits belong to no one
     counts = np.bincount(tuples, minlength=4)[None]
     ours = posteriors("bayes", weights, np.zeros(size, np.int32), counts)
     assert ours == pytest.approx(posterior_by_configurations(weights, tuples, degree="product"), abs=1e-9)
@@ -65,7 +65,7 @@ def test_sinkhorn_gives_every_value_its_number_of_people() -> None:
     assert ours.sum(axis=0) == pytest.approx(counts[0], abs=1e-6)
 
 
-def test_a_value_that_nobody_expects_is_anybodys() -> None:
+def test_a_value_that_is_expected_of_no_one_is_divided_evenly() -> None:
     weights = np.array([[1.0, 0.0], [1.0, 0.0]])
     assert posteriors("omega", weights, np.zeros(2, np.int32), np.array([[1, 1]])) == pytest.approx(0.5)
 
@@ -178,7 +178,7 @@ def test_the_filter_keeps_what_is_known_and_gives_the_impossible_no_weight(seed:
                 for state in beliefs.states
             ]
         )
-        for value in range(3):  # what was just seen is held exactly as likely as the release says
+        for value in range(3):  # the latest value is as likely as the posterior of the release says
             assert beliefs.weights[latest == value].sum() == pytest.approx(known[0, value])
         reachable = {
             int(table.following[state, value])
@@ -193,7 +193,7 @@ def test_the_filter_keeps_what_is_known_and_gives_the_impossible_no_weight(seed:
         assert set(beliefs.states.tolist()) <= reachable
 
 
-def test_people_who_are_not_shown_keep_what_was_believed_of_them() -> None:
+def test_people_who_are_not_published_keep_their_beliefs() -> None:
     automaton = automaton_of(Background(prior=np.full((1, 2), 0.5)), TransitionCounts.empty(1, 1).with_values(2), 2)
     both = np.array([3, 8])
     classes, half = np.zeros(2, np.int32), np.full((2, 2), 0.5)
@@ -216,11 +216,11 @@ def test_windows_keep_their_values_when_the_list_grows(seed: int, memory: int) -
         assert renumber_windows(np.array([states], np.int32), 2, 4, memory).tolist() == [now]
 
 
-def test_too_many_windows_are_refused_with_what_would_help() -> None:
+def test_too_many_windows_are_refused_with_what_would_work() -> None:
     with pytest.raises(Unpublishable, match=r"a smaller knowledge\.memory would work"):
         windows(200, 3)
 
 
-def test_knowledge_of_values_that_the_schema_has_not_is_refused() -> None:
+def test_knowledge_with_more_values_than_the_schema_is_refused() -> None:
     with pytest.raises(InvalidParameter, match=r"knowledge \(3 values\) must have no more than the 2"):
         automaton_of(Background(prior=np.full((1, 3), 1 / 3)), TransitionCounts.empty(1, 1).with_values(2), 2)

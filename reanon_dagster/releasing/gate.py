@@ -6,11 +6,11 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reanon_core import __version__
 from reanon_core.judgement import require_verdicts
 from reanon_core.model.errors import Refused
 from reanon_core.model.history import Published
 from reanon_dagster.releasing.candidate import Candidate, digest
+from reanon_dagster.releasing.manifest import manifest_of
 from reanon_dagster.storage import published_folder, store_reader, store_writer
 from reanon_dagster.storage.connection import opened
 from reanon_dagster.storage.pseudonym_key import private_folder
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
 
 STAGING = "staging"
+"""The private folder of files that are written and not public yet."""
 
 
 def require_acceptable(candidate: Candidate) -> None:
@@ -37,17 +38,15 @@ def require_acceptable(candidate: Candidate) -> None:
 def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
     """Publish: write the files privately, advance the store in one transaction, move the files to the public folder.
 
-    A kill before the transaction changes nothing; after a kill behind it, `recover` moves the files.
+    A kill before the transaction changes nothing. After a later kill, `recover` moves the files.
 
     Raises: Refused, OutOfOrder.
     """
     require_acceptable(candidate)
-    with opened(
-        series.private_folder, read_only=False
-    ) as connection:  # the lock: no other process stages or moves files
+    # The connection is also a lock: meanwhile no other process stages or moves files.
+    with opened(series.private_folder, read_only=False) as connection:
         staged = private_folder(series.private_folder / STAGING) / candidate.release
-        shutil.rmtree(staged, ignore_errors=True)
-        manifest = _write_staged_files(series, candidate, staged, _previous_digest(connection))
+        manifest = _stage_files(series, candidate, staged, _previous_digest(connection))
         record = ReleaseRecord(
             position=candidate.position,
             release=candidate.release,
@@ -82,41 +81,19 @@ def recover(series: "Series") -> None:
         committed = {record.release: record for record in known}
         for staged in sorted(staging.iterdir()):
             record = committed.get(staged.name)
-            if record is not None and _digest_of(staged) == record.manifest_digest:
+            if record is not None and _manifest_digest(staged) == record.manifest_digest:
                 published_folder.move_to_public(staged, series.published_folder / staged.name)
             else:
                 shutil.rmtree(staged)
 
 
-def _write_staged_files(series: "Series", candidate: Candidate, staged: Path, previous: str | None) -> str:
+def _stage_files(series: "Series", candidate: Candidate, staged: Path, previous: str | None) -> str:
     """Write the release's files into the private folder, and return the manifest's text."""
     entry = candidate.entry
     published = Published(entry.release, entry.auxiliary)
+    shutil.rmtree(staged, ignore_errors=True)
     files = published_folder.write_files(staged, published, entry.snapshot.schema, series.config.publish.formats)
-    manifest = {
-        "series": series.name,
-        "release": candidate.release,
-        "technique": {"name": series.technique.name, **series.parameters},
-        **({} if entry.release.columns is None else {"columns": list(entry.release.columns)}),
-        "rows": entry.release.size,
-        "groups": entry.release.boxes.count if entry.release.grouped else None,
-        "counterfeits": entry.auxiliary.total,
-        "withheld": sum(candidate.withheld.values()),
-        "dirty": entry.dirty,
-        "domains": {
-            column.name: "declared" if column.bounds is not None else "observed"
-            for column in entry.snapshot.schema.quasi_identifiers
-            if entry.release.shows(column.name)
-        },
-        "verdicts": [
-            {"check": verdict.check, "holds": verdict.holds, "required": verdict.required, "rule": verdict.sentence}
-            for verdict in candidate.verdicts
-        ],
-        "files": {name: {"sha256": value} for name, value in files.items()},
-        "previous_manifest": previous,
-        "reanon": __version__,
-    }
-    return published_folder.write_manifest(staged, manifest)
+    return published_folder.write_manifest(staged, manifest_of(series, candidate, files, previous))
 
 
 def _previous_digest(connection: "duckdb.DuckDBPyConnection") -> str | None:
@@ -124,6 +101,6 @@ def _previous_digest(connection: "duckdb.DuckDBPyConnection") -> str | None:
     return records[-1].manifest_digest if records else None
 
 
-def _digest_of(staged: Path) -> str | None:
+def _manifest_digest(staged: Path) -> str | None:
     path = staged / published_folder.MANIFEST
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else None

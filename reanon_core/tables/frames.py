@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from reanon_core.model.errors import InvalidSnapshot, Problem, kept
+from reanon_core.model.errors import InvalidSnapshot, Problem, collect_problems
 from reanon_core.tables.snapshot_table import column_problems
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def frame_columns(
     if hasattr(frame, "iloc"):  # pandas: only these columns are converted, each by itself, to name the wrong one
         present = [str(name) for name in frame.columns]  # type: ignore[attr-defined]
         problems = column_problems(names, present, "the frame", optional=optional)
-        converted = {name: kept(problems, _pandas_column, frame, name) for name in names if name in present}
+        converted = {name: collect_problems(problems, _pandas_column, frame, name) for name in names if name in present}
         return pa.table({name: column for name, column in converted.items() if column is not None}), problems
     try:
         table = pa.table(frame)

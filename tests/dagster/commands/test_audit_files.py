@@ -298,4 +298,4 @@ def test_without_schema_and_people_the_command_says_what_they_are(
     said = capsys.readouterr().err.splitlines()
     assert [line.split(" must ")[0] for line in said] == ["reanon: --schema", "reanon: --people"]
     assert main(["audit", "--releases", str(paper / "first.csv"), "--schema", str(paper / "schema.yaml")]) == 2
-    assert "--people must say whom to attack" in capsys.readouterr().err
+    assert "--people must name the people to attack" in capsys.readouterr().err

@@ -224,7 +224,7 @@ def test_people_who_left_are_traced_only_where_an_earlier_snapshot_is_still_ther
     assert left <= set(frames["r1"]["patient"])
     (tmp_path / "snapshots" / "r1.csv").unlink()
     assert run(path, "trace", "--release", "r2", "--out", str(out)) == 1
-    assert "bring the earlier snapshots back" in capsys.readouterr().err
+    assert "restore the earlier snapshots" in capsys.readouterr().err
 
 
 def test_another_predicate_for_what_is_out_is_refused_and_for_older_releases_does_not_matter(
@@ -236,7 +236,7 @@ def test_another_predicate_for_what_is_out_is_refused_and_for_older_releases_doe
     path.write_text(selecting(BPG, r2="age > 31"))
     capsys.readouterr()
     assert run(path, "publish", "--release", "r2") == 1
-    assert "another snapshot (or selection)" in capsys.readouterr().err
+    assert "another snapshot or selection" in capsys.readouterr().err
     assert run(path, "publish", "--release", "r3") == 0
     path.write_text(selecting(BPG, r2="age > 32", r4="age < 50"))
     assert run(path, "validate") == 0

@@ -1,4 +1,4 @@
-"""What exists, by name: literal dicts, no decorator, no directory scan."""
+"""Every technique, check, attack and metric by name: literal dicts, no decorators, no directory scan."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields

@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from typing import ClassVar, Literal, TypeAlias
 
 from reanon_core.model.coding import LEAST_CODE, MOST_CODE, grid_problem, plain
-from reanon_core.model.errors import InvalidSchema, Problem, kept, require
+from reanon_core.model.errors import InvalidSchema, Problem, collect_problems, require
 from reanon_core.model.schema import Kind, Missing, QuasiIdentifier
 from reanon_core.model.taxonomy import Taxonomy
 
@@ -88,15 +88,15 @@ class Categorical:
         problems = list(_missing_problems(name, self.missing))
         taxonomy = None
         if (self.taxonomy is None) == (self.order is None):
-            problems.append(Problem(name, "have a taxonomy or an order, and not both, because it is categorical"))
+            problems.append(Problem(name, "have a taxonomy or an order, not both, because it is categorical"))
         elif self.order is not None:
-            taxonomy = kept(problems, _ordered, name, self.order)
+            taxonomy = collect_problems(problems, _ordered, name, self.order)
         elif isinstance(self.taxonomy, Taxonomy):
             taxonomy = self.taxonomy
         elif self.taxonomy is not None:
             lines = [[label(text) for text in line] for line in self.taxonomy]
-            taxonomy = kept(problems, lambda: Taxonomy.from_lines(lines, name=name))
-        min_width = kept(problems, steps_of_width, name, self.min_width, Decimal(1), self.kind)
+            taxonomy = collect_problems(problems, lambda: Taxonomy.from_lines(lines, name=name))
+        min_width = collect_problems(problems, steps_of_width, name, self.min_width, Decimal(1), self.kind)
         if taxonomy and min_width and min_width > len(taxonomy.leaves):
             rule = f"be at most the number of its values, {len(taxonomy.leaves)}"
             problems.append(Problem(f"{name}: min_width", rule, str(min_width)))
@@ -113,7 +113,7 @@ class Categorical:
 
 
 def label(text: str) -> str:
-    """A label in the one Unicode form that data and taxonomies share."""
+    """A label in the Unicode form (NFC) that data and taxonomies share."""
     return unicodedata.normalize("NFC", text)
 
 
@@ -137,12 +137,12 @@ def steps_of_width(name: str, width: Number | None, granularity: Decimal, kind: 
 
 def _intervals(name: str, column: Numeric | Date, granularity: Decimal, code: Callable[[str], int]) -> QuasiIdentifier:
     problems = list(_missing_problems(name, column.missing))
-    domain = kept(problems, _domain, name, column.domain, code)
-    min_width = kept(problems, steps_of_width, name, column.min_width, granularity, column.kind)
+    domain = collect_problems(problems, _domain, name, column.domain, code)
+    min_width = collect_problems(problems, steps_of_width, name, column.min_width, granularity, column.kind)
     require(problems, InvalidSchema)
     if domain and min_width and domain[1] - domain[0] + 1 < min_width:
         width = plain((domain[1] - domain[0] + 1) * granularity)
-        rule = f"fit into the domain, which is {width} wide, both ends counted"
+        rule = f"fit into the domain, which is {width} wide, counting both ends"
         raise InvalidSchema(Problem(f"{name}: min_width", rule, plain(min_width * granularity)))
     return QuasiIdentifier(
         name=name,
@@ -160,7 +160,7 @@ def _domain(name: str, domain: tuple[object, object] | None, code: Callable[[str
     texts = [str(end) for end in domain]
     low, high = (code(text) for text in texts)
     if low > high:
-        raise InvalidSchema(Problem(f"{name}: domain", "begin before it ends", ", ".join(texts)))
+        raise InvalidSchema(Problem(f"{name}: domain", "have its lower end first", ", ".join(texts)))
     return low, high
 
 

@@ -1,4 +1,4 @@
-"""Run a technique over many snapshots, in memory: for experiments, tests and comparisons."""
+"""Run a technique over many snapshots in memory, for experiments, tests and comparisons."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
@@ -25,8 +25,8 @@ def publications(
 ) -> Iterator[tuple[Snapshot, Publication[S]]]:
     """Each snapshot with its publication, in order.
 
-    Without memory every release starts from the empty state. That is the naive way: safe release by release, unsafe
-    as a series.
+    Without memory every release starts from the initial state. This is the naive baseline: each release is safe by
+    itself, and the series is not.
     """
     state = technique.initial_state()
     for snapshot in snapshots:
@@ -44,7 +44,7 @@ def replay(
     memory: bool = True,
     progress: Callable[[int], None] | None = None,
 ) -> Ledger:
-    """The ledger of a whole series; `progress` is called with the number of releases done."""
+    """The ledger of a whole series; `progress` is called with the number of finished releases."""
     entries = []
     for snapshot, publication in publications(technique, snapshots, rng, memory=memory):
         entries.append(publication.entry(snapshot))

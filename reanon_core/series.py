@@ -17,7 +17,7 @@ from reanon_core.model.errors import (
     InvalidSnapshot,
     OutOfOrder,
     Problem,
-    kept,
+    collect_problems,
     require,
 )
 from reanon_core.model.published_columns import published_columns
@@ -123,8 +123,8 @@ class Series:
         shown = self._shown_columns(columns)
         needed = self._shown | frozenset(shown or self._schema.columns) | {self._schema.sensitive.name}
         wanted = (self._id, *self._schema.columns)
-        data = frame_columns(frame, wanted, optional=frozenset(wanted[1:]) - needed)
-        coded = coded_table(data, self._schema, id_column=self._id, key=self._key, columns=shown)
+        data, problems = frame_columns(frame, wanted, optional=frozenset(wanted[1:]) - needed)
+        coded = coded_table(data, self._schema, id_column=self._id, key=self._key, columns=shown, problems=problems)
         snapshot = coded.snapshot
         if selected is not None:
             answers = self._technique.declaration.answers_queries
@@ -269,7 +269,7 @@ def _schema(
 ) -> Schema:
     """The schema of the columns, each with one role and one published name."""
     problems: list[Problem] = []
-    columns = [kept(problems, column.described, name) for name, column in quasi_identifiers.items()]
+    columns = [collect_problems(problems, column.described, name) for name, column in quasi_identifiers.items()]
     require(problems, InvalidSchema)
     protected = Sensitive(name=sensitive) if isinstance(sensitive, str) else sensitive
     schema = Schema(

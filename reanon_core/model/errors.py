@@ -123,8 +123,8 @@ def require(problems: Sequence[Problem], error: type[ReanonError]) -> None:
         raise error(problems)
 
 
-def kept(problems: list[Problem], function: Callable[..., T], *given: object) -> T | None:
-    """The function's value; where it raises an error of ours, None, and its problems are kept for later."""
+def collect_problems(problems: list[Problem], function: Callable[..., T], *given: object) -> T | None:
+    """The function's result; None if it raises one of our errors, whose problems are added to the list."""
     try:
         return function(*given)
     except ReanonError as error:

@@ -1,4 +1,4 @@
-"""Arrow columns of any type that a source may have, as the plain arrays that coding takes."""
+"""Arrow columns of any type that a source may have, converted to the plain arrays that coding takes."""
 
 import re
 import unicodedata
@@ -27,7 +27,7 @@ _DAY = r"\d{4}-\d\d-\d\d"
 def coded_column(column: QuasiIdentifier, data: "pa.ChunkedArray") -> Coded:
     """The codes of a quasi-identifier.
 
-    Raises: InvalidSnapshot if the values are of a type that the column's kind cannot hold.
+    Raises: InvalidSnapshot if the type of the values does not fit the column's kind.
     """
     values = _plain(data)
     if column.kind is Kind.CATEGORICAL:
@@ -37,21 +37,21 @@ def coded_column(column: QuasiIdentifier, data: "pa.ChunkedArray") -> Coded:
 
 
 def coded_sensitive(column: Sensitive, data: "pa.ChunkedArray") -> tuple[Coded, Sensitive]:
-    """The codes of the sensitive column, and the column with its new values.
+    """The codes of the sensitive column, and the column extended by its new values.
 
-    Raises: InvalidSnapshot if a value is no category, or differs from another only by a space around it.
+    Raises: InvalidSnapshot if a value is no category, or begins or ends with a space.
     """
     positions, labels = _labelled(column.name, _plain(data))
     spaced = sorted(label for label in labels if label != label.strip())
     if spaced:
-        rule = "not begin or end with a space, because ' flu' and 'flu' would pass for two diseases"
+        rule = "not begin or end with a space, because ' flu' and 'flu' would count as two values"
         shown = ", ".join(repr(label) for label in spaced[:5])
         raise InvalidSnapshot(Problem(column.name, rule, shown, "trim the values in the source"))
     return encode_sensitive(column, positions, labels)
 
 
 def coded_other(column: Sensitive, data: "pa.ChunkedArray") -> tuple[Coded, Sensitive]:
-    """The codes of a non-identifier, and the column with its new values; where it is empty, that is a value too.
+    """The codes of a non-identifier, and the column extended by its new values; empty is a value, too.
 
     Raises: InvalidSnapshot if a value is no category.
     """
@@ -87,7 +87,7 @@ def _numbers(column: QuasiIdentifier, values: "pa.Array") -> tuple[AnyArray, Boo
     if pa.types.is_null(kind):
         return np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=bool)
     if pa.types.is_decimal(kind) or pa.types.is_float32(kind) or pa.types.is_float16(kind):
-        # Their shortest text is what was meant; a binary cast would bring 36.6 off its grid.
+        # Their shortest text is what was meant; a binary cast would move 36.6 off its grid.
         values = (values.cast(pa.float32()) if pa.types.is_float16(kind) else values).cast(pa.string())
     if pa.types.is_string(values.type):
         values = _parsed_numbers(column, values)
@@ -146,7 +146,7 @@ def _parsed_dates(name: str, texts: "pa.Array") -> "pa.Array":
 
 
 def _is_day(text: str) -> bool:
-    """Whether a text is an ISO date, perhaps with midnight behind it."""
+    """Whether a text is an ISO date, optionally followed by midnight."""
     if not re.fullmatch(rf"\s*{_DAY}([T ]00:00(:00(\.0+)?)?)?\s*", text, re.ASCII):
         return False
     try:
@@ -176,7 +176,7 @@ def _labelled(name: str, values: "pa.Array") -> tuple[Int32, list[str]]:
 
 
 def _label(value: object) -> str | None:
-    """A category as text; None if it has no text that everybody would write."""
+    """A category as text; None if it can be written in more than one way."""
     rules: tuple[_LabelRule, ...] = (
         (str, lambda text: unicodedata.normalize("NFC", text)),
         (bool, lambda truth: str(truth).lower()),
@@ -189,7 +189,7 @@ def _label(value: object) -> str | None:
 
 
 def _filled(values: "pa.Array") -> tuple[AnyArray, Bool | None]:
-    """Numbers as a numpy array, and which of them are there."""
+    """Numbers as a numpy array, and a mask of the valid ones; None if all are."""
     if values.null_count == 0:
         return values.to_numpy(zero_copy_only=False), None
     valid = np.asarray(values.is_valid().to_numpy(zero_copy_only=False), dtype=bool)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from reanon_core.model.errors import InvalidSnapshot, Problem, require
+from reanon_core.model.errors import InvalidSnapshot, Problem, collect_problems
 from reanon_core.tables.snapshot_table import column_problems
 
 if TYPE_CHECKING:
@@ -53,24 +53,29 @@ class Table:
         return f"{type(self).__name__}({len(self)} rows: {', '.join(self.column_names)})"
 
 
-def frame_columns(frame: object, names: Sequence[str], *, optional: frozenset[str] = frozenset()) -> "pa.Table":
-    """These columns of a frame as an Arrow table; others are not looked at, and optional ones may be absent.
+def frame_columns(
+    frame: object, names: Sequence[str], *, optional: frozenset[str] = frozenset()
+) -> "tuple[pa.Table, list[Problem]]":
+    """These columns of a frame as an Arrow table, and the problems with those that are absent or cannot be converted.
 
-    Raises: InvalidSnapshot if it is no frame, or if a column is absent, there twice, or of several types.
+    Other columns are not looked at, and optional ones may be absent.
+
+    Raises: InvalidSnapshot if it is no frame, or if it has a column twice.
     """
     import pyarrow as pa
 
-    if hasattr(frame, "iloc"):  # pandas: only its wanted columns are converted, each by itself, to name the wrong one
+    if hasattr(frame, "iloc"):  # pandas: only these columns are converted, each by itself, to name the wrong one
         present = [str(name) for name in frame.columns]  # type: ignore[attr-defined]
-        require(column_problems(names, present, "the frame", optional=optional), InvalidSnapshot)
-        return pa.table({name: _pandas_column(frame, name) for name in names if name in present})
+        problems = column_problems(names, present, "the frame", optional=optional)
+        converted = {name: collect_problems(problems, _pandas_column, frame, name) for name in names if name in present}
+        return pa.table({name: column for name, column in converted.items() if column is not None}), problems
     try:
         table = pa.table(frame)
     except (TypeError, ValueError, pa.ArrowException):
         rule = "be a pandas or polars frame, or an Arrow table"
         raise InvalidSnapshot(Problem("the frame", rule, type(frame).__name__)) from None
-    require(column_problems(names, table.column_names, "the frame", optional=optional), InvalidSnapshot)
-    return table.select([name for name in names if name in table.column_names])
+    problems = column_problems(names, table.column_names, "the frame", optional=optional)
+    return table.select([name for name in names if name in table.column_names]), problems
 
 
 def _pandas_column(frame: Any, name: str) -> "pa.Array":

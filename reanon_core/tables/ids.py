@@ -1,6 +1,6 @@
-"""Who a row is about: ids as canonical text, and the keyed pseudonyms that stand for them.
+"""The person of each row: ids as canonical text, and the keyed pseudonyms that replace them.
 
-No message of this module holds an id: rows are named by their number.
+No message of this module contains an id: rows are named by their number.
 """
 
 import unicodedata
@@ -31,13 +31,13 @@ class People:
 def people(name: str, column: "pa.ChunkedArray", key: bytes) -> People:
     """The people in the id column.
 
-    Raises: InvalidSnapshot for ids that are empty, there twice, or of a type that has no exact text.
+    Raises: InvalidSnapshot for ids that are empty, repeated, or of a type without an exact text.
     """
     texts = canonical_texts(name, column)
     empty = _empty(texts)
     problems = []
     if empty.any():
-        problems.append(Problem(name, "tell who each row is about", f"empty in {named_rows(empty)}"))
+        problems.append(Problem(name, "identify the person of each row", f"empty in {named_rows(empty)}"))
         texts = texts.fill_null("")
     persons = pseudonyms(texts, key)
     order = np.argsort(persons)
@@ -55,9 +55,9 @@ def people(name: str, column: "pa.ChunkedArray", key: bytes) -> People:
 
 
 def canonical_texts(name: str, column: "pa.ChunkedArray") -> "pa.StringArray":
-    """Ids as text: whole numbers in decimal, text as it is in Unicode's composed form, nothing trimmed.
+    """Ids as text: whole numbers in decimal; text in Unicode's composed form (NFC), not trimmed.
 
-    Raises: InvalidSnapshot for other types: 7.0 or a date have more than one text.
+    Raises: InvalidSnapshot for other types: 7.0 or a date can be written in more than one way.
     """
     import pyarrow as pa
     from pyarrow import compute
@@ -73,7 +73,7 @@ def canonical_texts(name: str, column: "pa.ChunkedArray") -> "pa.StringArray":
 
 
 def canonical_text(id_: str) -> str:
-    """The same for one id that a person typed."""
+    """The same for a single id, such as one that was typed."""
     return unicodedata.normalize("NFC", id_)
 
 
@@ -91,7 +91,7 @@ def pseudonyms(texts: "pa.StringArray", key: bytes) -> Int64:
     _, ends, data = texts.buffers()
     offsets = np.frombuffer(ends, dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
     letters = np.frombuffer(data if data is not None else b"", dtype=np.uint8)[offsets[0] : offsets[-1]]
-    # Copies are writable: the one type of array that the kernel was compiled for at installation.
+    # The kernel was compiled for writable arrays, so copy.
     return siphash_strings(letters.copy(), offsets - offsets[0], np.frombuffer(key, dtype="<u8").copy())
 
 
@@ -108,7 +108,7 @@ def _empty(texts: "pa.StringArray") -> Bool:
 
 
 def _shared(name: str, texts: "pa.StringArray", persons: Int64, shared: Bool) -> list[Problem]:
-    """Rows with the same pseudonym: the same id twice, or, once in an age of the world, two ids."""
+    """Rows that share a pseudonym: because an id is repeated or, very rarely, because two ids collide."""
     import pyarrow as pa
 
     if not shared.any():
@@ -116,8 +116,8 @@ def _shared(name: str, texts: "pa.StringArray", persons: Int64, shared: Bool) ->
     different = len(texts.take(pa.array(np.flatnonzero(shared))).unique())
     people_there = len(np.unique(persons[shared]))
     if different > people_there:
-        advice = "this is a rare accident of the secret key: rename one of the two in the source"
+        advice = "this is a rare collision under the secret key; rename one of the ids in the source"
         rule = "give different people different pseudonyms"
         return [Problem(name, rule, f"among {named_rows(shared)}", advice)]
-    count = f"{different} id{' is' if different == 1 else 's are'} there more than once, in {named_rows(shared)}"
-    return [Problem(name, "be there once in a snapshot", count, "a snapshot has one row per person")]
+    count = f"{different} id{'' if different == 1 else 's'} more than once, in {named_rows(shared)}"
+    return [Problem(name, "be unique in a snapshot", count, "a snapshot has one row per person")]

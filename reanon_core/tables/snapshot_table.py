@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from reanon_core.model.arrays import MISSING, Bool, Int32
-from reanon_core.model.errors import InvalidSnapshot, Problem, kept, require
+from reanon_core.model.errors import InvalidSnapshot, Problem, collect_problems, require
 from reanon_core.model.release import UNPUBLISHED
 from reanon_core.model.schema import Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
@@ -123,4 +123,4 @@ def restricted(snapshot: Snapshot, selected: Bool, *, answers_queries: bool) -> 
 
 def _from(data: "pa.Table", name: str, problems: list[Problem], made: "Callable[[pa.ChunkedArray], T]") -> T | None:
     """What is made of a column; None if the column is absent, or wrong."""
-    return kept(problems, made, data[name]) if name in data.column_names else None
+    return collect_problems(problems, made, data[name]) if name in data.column_names else None

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from reanon_core.model.errors import InvalidParameter, InvalidSnapshot, Problem, counted, kept, require
+from reanon_core.model.errors import InvalidParameter, InvalidSnapshot, Problem, collect_problems, counted, require
 from reanon_core.model.finding import Findings
 from reanon_core.protocols import Attack
 from reanon_dagster.commands.adversary_options import given_compromised
 from reanon_dagster.commands.audit import run_attacks, show_answers, write_json
 from reanon_dagster.commands.output import progress, say, warn
 from reanon_dagster.series.series_file import load_schema
-from reanon_dagster.sources.external_releases import read_foreign, read_people
+from reanon_dagster.sources.external_releases import read_external_releases, read_people
 
 
 def run(options: argparse.Namespace, attacks: Sequence[Attack]) -> int:
@@ -22,8 +22,8 @@ def run(options: argparse.Namespace, attacks: Sequence[Attack]) -> int:
     id_column, schema, optional = load_schema(options.schema)
     problems: list[Problem] = []
     with progress("reading", quiet=options.quiet):
-        history = kept(problems, read_foreign, files, schema, optional)
-        knowledge = kept(problems, read_people, options.people, schema, id_column, release_names(files))
+        history = collect_problems(problems, read_external_releases, files, schema, optional)
+        knowledge = collect_problems(problems, read_people, options.people, schema, id_column, release_names(files))
     require(problems, InvalidSnapshot)
     if history is None or knowledge is None:
         raise AssertionError("files without problems give a history and knowledge")

@@ -5,9 +5,9 @@ from datetime import date
 
 from reanon_core.model.errors import OutOfOrder
 from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes
-from reanon_dagster.commands.publish import SEED_WARNING, nothing_to_do, summary
+from reanon_dagster.commands.publish import SEED_WARNING, summary
 from reanon_dagster.releasing.release import publish_ready_releases
-from reanon_dagster.releasing.release_order import next_release
+from reanon_dagster.releasing.release_order import next_release, nothing_to_do
 from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series

@@ -8,11 +8,10 @@ from reanon_core.model.errors import counted
 from reanon_core.model.ledger import Entry
 from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes
 from reanon_dagster.releasing.release import CandidateMaker, Outcome, make_candidate, publish_release
-from reanon_dagster.releasing.release_order import due_day, next_release, ready_release
+from reanon_dagster.releasing.release_order import next_release, nothing_to_do, ready_release
 from reanon_dagster.releasing.series_view import read_continuable_view
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
-from reanon_dagster.sources.snapshot_location import snapshot_place
 
 SEED_WARNING = "--seed is for tests: anyone who knows the seed can replay shuffles and counterfeits"
 
@@ -46,17 +45,6 @@ def _documented(pages: list[str]) -> CandidateMaker:
     from reanon_dagster.releasing.release_suites import documented_candidate
 
     return partial(documented_candidate, report=pages.append)
-
-
-def nothing_to_do(series: Series, release: str | None, today: date) -> str:
-    """Why there is nothing to publish; `release` is the next one, None after the last."""
-    if release is None:
-        reason = "every release is published"
-    elif not series.calendar.is_due(release, today):
-        reason = f"the next release {release} is due on {due_day(series, release, today)}"
-    else:
-        reason = f"release {release} waits for its snapshot {snapshot_place(series, release)}"
-    return f"{series.name}: nothing to do, {reason}"
 
 
 def summary(series: Series, outcome: Outcome) -> str:

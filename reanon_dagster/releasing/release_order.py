@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import OutOfOrder, Refused
-from reanon_dagster.sources.snapshot_location import snapshot_exists
+from reanon_dagster.sources.snapshot_location import snapshot_exists, snapshot_place
 from reanon_dagster.storage.records import Refusal, ReleaseRecord
 
 if TYPE_CHECKING:
@@ -55,6 +55,17 @@ def due_day(series: "Series", release: str, today: date) -> date:
     """The day on which a release is due, or today if it is due already."""
     period = series.calendar.period(release)
     return today if period is None else max(today, period.end)
+
+
+def nothing_to_do(series: "Series", release: str | None, today: date) -> str:
+    """Why there is nothing to publish; `release` is the next one, None after the last."""
+    if release is None:
+        reason = "every release is published"
+    elif not series.calendar.is_due(release, today):
+        reason = f"the next release {release} is due on {due_day(series, release, today)}"
+    else:
+        reason = f"release {release} waits for its snapshot {snapshot_place(series, release)}"
+    return f"{series.name}: nothing to do, {reason}"
 
 
 def require_next(series: "Series", records: Sequence[ReleaseRecord], release: str, today: date) -> None:

@@ -1,4 +1,4 @@
-"""From the key `knowledge` and its files to the core's background knowledge."""
+"""Builds the background knowledge that the key `knowledge` and its files describe."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -9,17 +9,17 @@ import numpy as np
 from reanon_core.inference.bayes.transition_counts import Counted, truncated, windows
 from reanon_core.model.arrays import Float64, Int32
 from reanon_core.model.background import START, Automaton, Background, Classes
-from reanon_core.model.errors import InvalidSchema, Problem, Unpublishable, kept, require
+from reanon_core.model.errors import InvalidSchema, Problem, Unpublishable, collect_problems, require
 from reanon_core.model.schema import QuasiIdentifier, Schema
 from reanon_dagster.series.knowledge_config import KnowledgeConfig
-from reanon_dagster.series.knowledge_tables import Complaints, Line, code_of, probability, read_lines, sums_wrong
+from reanon_dagster.series.knowledge_tables import Line, TableProblems, code_of, probability, read_lines, sums_wrong
 
 EACH = ("each",)
 MOST_CLASSES = 10_000
 
 
-def background_of(config: KnowledgeConfig, schema: Schema, folder: Path, key: str = "knowledge") -> Background:
-    """The knowledge that a series file declares.
+def build_background(config: KnowledgeConfig, schema: Schema, folder: Path, key: str = "knowledge") -> Background:
+    """The knowledge that a series file describes.
 
     Raises: InvalidSchema with every problem at once.
     """
@@ -28,23 +28,23 @@ def background_of(config: KnowledgeConfig, schema: Schema, folder: Path, key: st
     if named and not schema.sensitive.closed:
         rule = f"be declared, because {key}.{named[0]} names them"
         problems.append(Problem("sensitive.values", rule, help="list the values: {column: name, values: [..]}"))
-    classes = kept(problems, _classes, config, schema, key)
+    classes = collect_problems(problems, _classes, config, schema, key)
     require(problems, InvalidSchema)
     if classes is None:
         raise AssertionError("classes without problems are there")
     tables = _Tables(schema, classes, [schema.names[attribute] for attribute in classes.attributes], folder, key)
-    prior = kept(problems, tables.prior, config.prior) if config.prior else None
+    prior = collect_problems(problems, tables.prior, config.prior) if config.prior else None
     memory = config.memory or 1
     following: Int32 | None = None
     emission: Float64 | None = None
     if config.transitions:
-        read = kept(problems, tables.transitions, config.transitions)
+        read = collect_problems(problems, tables.transitions, config.transitions)
         following, emission = read if read is not None else (None, None)
     elif config.corpus:
-        read = kept(problems, tables.corpus, config.corpus, memory, config.normalised)
+        read = collect_problems(problems, tables.corpus, config.corpus, memory, config.normalised)
         following, emission = read if read is not None else (None, None)
     require(problems, InvalidSchema)
-    given = Background(
+    background = Background(
         classes=classes,
         prior=prior,
         following=following,
@@ -54,20 +54,20 @@ def background_of(config: KnowledgeConfig, schema: Schema, folder: Path, key: st
         source=config.source,
     )
     if config.source == "domain" and config.memory is not None:
-        return _shortened(given, config.memory, key)
-    return given
+        return _shortened(background, config.memory, key)
+    return background
 
 
-def _shortened(given: Background, memory: int, key: str) -> Background:
-    if given.prior is None or given.following is None or given.emission is None:
-        rule = "be given with a memory for `source: domain`: it says whom the table is averaged over"
+def _shortened(background: Background, memory: int, key: str) -> Background:
+    if background.prior is None or background.following is None or background.emission is None:
+        rule = "be given if memory is given with `source: domain`: the table is averaged over the prior"
         raise InvalidSchema(Problem(f"{key}.prior", rule))
     try:
-        short = truncated(Automaton(given.prior, given.following, given.emission), memory)
+        short = truncated(Automaton(background.prior, background.following, background.emission), memory)
     except Unpublishable as error:
         raise InvalidSchema(Problem(f"{key}.memory", "be smaller for so many values", str(memory))) from error
     return Background(
-        classes=given.classes,
+        classes=background.classes,
         prior=short.prior,
         following=short.following,
         emission=short.emission,
@@ -85,7 +85,7 @@ def _classes(config: KnowledgeConfig, schema: Schema, key: str) -> Classes:
             problems.append(Problem(what, f"be one of the quasi-identifiers ({', '.join(schema.names)})"))
             continue
         attribute = schema.names.index(name)
-        codes = kept(problems, _cuts, what, schema.quasi_identifiers[attribute], listed)
+        codes = collect_problems(problems, _cuts, what, schema.quasi_identifiers[attribute], listed)
         if codes is not None:
             attributes.append(attribute)
             cuts.append(np.array(codes, dtype=np.int32))
@@ -121,79 +121,79 @@ class _Tables:
     schema: Schema
     classes: Classes
     columns: list[str]
-    """The columns that tell classes apart."""
+    """The columns that define the classes."""
     folder: Path
     key: str
 
-    def prior(self, shown: str) -> Float64:
-        """What is expected of somebody of each class, [classes, values]."""
-        complaints = Complaints(f"{self.key}.prior", shown)
-        lines = read_lines(self.folder / shown, complaints, ("value", "probability"), self.columns)
+    def prior(self, label: str) -> Float64:
+        """The expected values of a person of each class, [classes, values]."""
+        problems = TableProblems(f"{self.key}.prior", label)
+        lines = read_lines(self.folder / label, problems, ("value", "probability"), self.columns)
         table = np.zeros((self.classes.count, self._values))
-        given: dict[tuple[str, int], float] = defaultdict(float)
+        total_of: dict[tuple[str, int], float] = defaultdict(float)
         for line in lines:
-            value, chance = self._value(line, "value", complaints), probability(line, complaints)
-            for kind in self._kinds(line, complaints):
+            value, chance = self._value(line, "value", problems), probability(line, problems)
+            for kind in self._kinds(line, problems):
                 if value is not None and chance is not None:
                     if table[kind, value]:
-                        complaints.add("give each value of a class once", line.cells["value"], line.number)
+                        problems.add("give each value of a class once", line.cells["value"], line.number)
                     table[kind, value] = chance
-                    given[self._class_name(line), kind] += chance
-        self._hold_sums(given, complaints)
-        without = self.classes.count - len({kind for _, kind in given})
-        if without and not complaints.problems:
-            complaints.add(f"have probabilities for all of the {self.classes.count} classes", f"{without} have none")
-        require(complaints.all(), InvalidSchema)
+                    total_of[self._class_name(line), kind] += chance
+        self._require_sums(total_of, problems)
+        without = self.classes.count - len({kind for _, kind in total_of})
+        if without and not problems.problems:
+            problems.add(f"have probabilities for all of the {self.classes.count} classes", f"{without} have none")
+        require(problems.all(), InvalidSchema)
         table /= table.sum(axis=1, keepdims=True)
         return table
 
-    def transitions(self, shown: str) -> tuple[Int32, Float64]:
-        """The automaton of a table: the state after each value, and what is expected in each state, by class."""
-        complaints = Complaints(f"{self.key}.transitions", shown)
+    def transitions(self, label: str) -> tuple[Int32, Float64]:
+        """The automaton of a table: the state after each value, and the expected values in each state, by class."""
+        problems = TableProblems(f"{self.key}.transitions", label)
         optional = (*self.columns, "then")
-        lines = read_lines(self.folder / shown, complaints, ("from", "to", "probability"), optional)
+        lines = read_lines(self.folder / label, problems, ("from", "to", "probability"), optional)
         names = dict.fromkeys([line.cells.get("then") or line.cells["to"] for line in lines])
         names |= dict.fromkeys(line.cells["from"] for line in lines)
         state = {name: number for number, name in enumerate(names, start=START + 1)}
         values = self.schema.sensitive.values
-        # Where the table says nothing of a value, it leads to the state of that name, if there is one.
+        # A value that the table does not mention leads to the state of that name, if there is one.
         following = np.tile([state.get(value, START) for value in values], (len(state) + 1, 1)).astype(np.int32)
         emission = np.zeros((self.classes.count, len(state) + 1, len(values)))
         led: dict[tuple[int, int], int] = {}
-        given: dict[tuple[str, int], float] = defaultdict(float)
+        total_of: dict[tuple[str, int], float] = defaultdict(float)
         for line in lines:
-            value, chance = self._value(line, "to", complaints), probability(line, complaints)
+            value, chance = self._value(line, "to", problems), probability(line, problems)
             if value is None or chance is None:
                 continue
             before, after = state[line.cells["from"]], state[line.cells.get("then") or line.cells["to"]]
             if led.setdefault((before, value), after) != after:
-                complaints.add("lead from one state by one value to one state only", line.cells["from"], line.number)
+                problems.add("lead from a state by a value to one state only", line.cells["from"], line.number)
             following[before, value] = after
-            for kind in self._kinds(line, complaints):
+            for kind in self._kinds(line, problems):
                 if emission[kind, before, value]:
-                    complaints.add("give each step of a class once", line.cells["from"], line.number)
+                    problems.add("give each step of a class once", line.cells["from"], line.number)
                 emission[kind, before, value] = chance
-                given[line.cells["from"], kind * len(names) + before] += chance
-        self._hold_sums(given, complaints)
-        self._hold_states(lines, values, complaints)
-        require(complaints.all(), InvalidSchema)
+                total_of[line.cells["from"], kind * len(names) + before] += chance
+        self._require_sums(total_of, problems)
+        self._require_reachable(lines, values, problems)
+        require(problems.all(), InvalidSchema)
         total = emission.sum(axis=2, keepdims=True)
         emission = np.where(total > 0, emission / np.where(total > 0, total, 1), 0)
         same = bool(np.all(emission == emission[:1]))
         return following, emission[:1] if same else emission
 
-    def corpus(self, shown: str, memory: int, normalised: bool) -> tuple[Int32, Float64]:  # noqa: FBT001
+    def corpus(self, label: str, memory: int, normalised: bool) -> tuple[Int32, Float64]:  # noqa: FBT001
         """Algorithm 5 of [RPB12] on other people's data."""
-        complaints = Complaints(f"{self.key}.corpus", shown)
-        lines = read_lines(self.folder / shown, complaints, ("person", "time", "value"), ())
+        problems = TableProblems(f"{self.key}.corpus", label)
+        lines = read_lines(self.folder / label, problems, ("person", "time", "value"), ())
         views: dict[str, dict[str, int]] = defaultdict(dict)
         for line in lines:
-            value = self._value(line, "value", complaints)
+            value = self._value(line, "value", problems)
             if line.cells["person"] in views[line.cells["time"]]:
-                complaints.add("have one value for each person and time", "", line.number)
+                problems.add("have one value for each person and time", "", line.number)
             if value is not None:
                 views[line.cells["time"]][line.cells["person"]] = value
-        require(complaints.all(), InvalidSchema)
+        require(problems.all(), InvalidSchema)
         number = {person: i for i, person in enumerate(sorted({line.cells["person"] for line in lines}))}
         try:
             following = windows(self._values, memory).following
@@ -210,15 +210,15 @@ class _Tables:
     def _values(self) -> int:
         return len(self.schema.sensitive.values)
 
-    def _value(self, line: Line, column: str, complaints: Complaints) -> int | None:
+    def _value(self, line: Line, column: str, problems: TableProblems) -> int | None:
         text, values = line.cells[column], self.schema.sensitive.values
         if text not in values:
-            complaints.add(f"name values of {self.schema.sensitive.name} only", text, line.number)
+            problems.add(f"name values of {self.schema.sensitive.name} only", text, line.number)
             return None
         return values.index(text)
 
-    def _kinds(self, line: Line, complaints: Complaints) -> list[int]:
-        """The classes that a line speaks of: those of its cells; an empty cell stands for all."""
+    def _kinds(self, line: Line, problems: TableProblems) -> list[int]:
+        """The classes that a line applies to; an empty cell stands for all."""
         picked = np.zeros(1, dtype=np.int64)
         for attribute, cuts in zip(self.classes.attributes, self.classes.cuts, strict=True):
             column = self.schema.quasi_identifiers[attribute]
@@ -227,32 +227,32 @@ class _Tables:
             if text:
                 code = code_of(column, text)
                 if code is None:
-                    complaints.add(f"name values of {column.name}", text, line.number)
+                    problems.add(f"name values of {column.name}", text, line.number)
                     return []
                 ranges = np.array([np.searchsorted(cuts, code, side="right")])
             picked = (picked[:, None] * (len(cuts) + 1) + ranges).ravel()
         return [int(kind) for kind in picked]
 
     def _class_name(self, line: Line) -> str:
-        return ", ".join(line.cells.get(name) or "all" for name in self.columns) or "everybody"
+        return ", ".join(line.cells.get(name) or "all" for name in self.columns) or "everyone"
 
     @staticmethod
-    def _hold_sums(given: dict[tuple[str, int], float], complaints: Complaints) -> None:
-        for name, total in sums_wrong(given):
-            complaints.add("have probabilities that sum up to 1", f"{name} has {total:g}")
+    def _require_sums(total_of: dict[tuple[str, int], float], problems: TableProblems) -> None:
+        for name, total in sums_wrong(total_of):
+            problems.add("have probabilities that sum to 1", f"{name} has {total:g}")
 
     @staticmethod
-    def _hold_states(lines: list[Line], values: tuple[str, ...], complaints: Complaints) -> None:
+    def _require_reachable(lines: list[Line], values: tuple[str, ...], problems: TableProblems) -> None:
         reached = {line.cells.get("then") or line.cells["to"] for line in lines} | set(values)
         for line in {line.cells["from"]: line for line in reversed(lines)}.values():  # the first line of each
             if line.cells["from"] not in reached:
-                complaints.add(
-                    "begin at a value, or at a state that something leads to", line.cells["from"], line.number
+                problems.add(
+                    "start from a value, or from a state that some line leads to", line.cells["from"], line.number
                 )
 
 
 def _time_order(text: str) -> tuple[int, float, str]:
-    """Numbers by size, all else as text."""
+    """Numbers by size, everything else as text."""
     try:
         return (0, float(text), text)
     except ValueError:

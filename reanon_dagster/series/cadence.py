@@ -1,4 +1,4 @@
-"""Regular rhythms: days, ISO weeks, months, quarters and years, numbered and named."""
+"""Cadences: days, ISO weeks, months, quarters and years, numbered and named."""
 
 import re
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from datetime import date
 
 @dataclass(frozen=True)
 class Cadence:
-    """A regular rhythm: periods numbered without gaps."""
+    """Periods of one length, numbered without gaps."""
 
     name: str
     example: str

@@ -1,4 +1,4 @@
-"""The releases of a series in their order: names, periods, what is due, Dagster's partition keys."""
+"""The releases of a series in order: names, periods, due dates, Dagster's partition keys."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _NEXT_TICK = timedelta(days=366 * 9)
 
 @dataclass(frozen=True)
 class Period:
-    """The days a release speaks of."""
+    """The days that a release covers."""
 
     start: date
     end: date
@@ -39,7 +39,7 @@ class Calendar(ABC):
 
     @abstractmethod
     def period(self, release: str) -> Period | None:
-        """The days a release speaks of; None where releases only have names."""
+        """The days that a release covers; None if releases have names only."""
 
     @abstractmethod
     def due(self, today: date) -> list[str]:
@@ -55,7 +55,7 @@ class Calendar(ABC):
 
     @abstractmethod
     def frozen_as(self) -> dict[str, object]:
-        """What must not change once the first release is out, by key of series.yaml."""
+        """What must not change after the first release, by key of series.yaml."""
 
     @property
     def first(self) -> str:
@@ -88,11 +88,11 @@ class RegularCalendar(Calendar):
     @staticmethod
     def of(cadence: str, first: str) -> "RegularCalendar":
         """The calendar that begins with the period called `first`."""
-        rhythm = CADENCES[cadence]
-        origin = rhythm.parse(first)
+        periods = CADENCES[cadence]
+        origin = periods.parse(first)
         if origin is None:
-            raise InvalidParameter(Problem("releases.first", f"be {rhythm.example}", first))
-        return RegularCalendar(rhythm, origin)
+            raise InvalidParameter(Problem("releases.first", f"be {periods.example}", first))
+        return RegularCalendar(periods, origin)
 
     def at(self, index: int) -> str | None:
         """The release with this index."""
@@ -131,7 +131,7 @@ class RegularCalendar(Calendar):
         return release
 
     def frozen_as(self) -> dict[str, object]:
-        """The rhythm and its beginning."""
+        """The cadence and its first period."""
         return {"releases.cadence": self.cadence.name, "releases.first": self.first}
 
 
@@ -206,7 +206,7 @@ class CronCalendar(Calendar):
         return self.partition_key(partition_key)
 
     def frozen_as(self) -> dict[str, object]:
-        """The expression and its beginning."""
+        """The expression and its first day."""
         return {"releases.cron": self.expression, "releases.first": self.begin.isoformat()}
 
 

@@ -1,4 +1,4 @@
-"""The keys of series.yaml: their types, defaults and meanings. docs/series-yaml.md is made from here."""
+"""The keys of series.yaml: their types, defaults and meanings. docs/series-yaml.md is generated from here."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.schema import Kind, Missing
 from reanon_dagster.series.adversary_config import Adversary
 from reanon_dagster.series.calendar import Calendar, CronCalendar, NamedCalendar, RegularCalendar
-from reanon_dagster.series.field_types import Parameters, Part, Text, Texts, Told, as_list, keyed_by
+from reanon_dagster.series.field_types import Parameters, Part, ProblemError, Text, Texts, as_list, keyed_by
 from reanon_dagster.series.knowledge_config import KnowledgeConfig
 from reanon_dagster.sources.kinds.catalog import read_source
 from reanon_dagster.sources.kinds.source import Source
@@ -33,14 +33,14 @@ def _known_engine(value: object) -> object:
 class _Releases(Part):
     columns: dict[str, Texts] = Field(
         default={},
-        description="The columns that single releases show, for techniques that let them differ: "
-        "`{r1: [age, disease]}`. All of a release's columns are listed, the sensitive one too if it is shown. "
+        description="The columns that single releases show, for techniques whose releases may differ in their columns: "
+        "`{r1: [age, disease]}`. List all columns of the release, including the sensitive one if it is shown. "
         "A release that is not listed shows every column.",
     )
     select: dict[str, Text] = Field(
         default={},
-        description='For single releases a condition over the source\'s columns, such as {r1: "age > 30"}: whom the '
-        "release asks for. A release without one asks for everybody.",
+        description='A condition over the source\'s columns for single releases, such as {r1: "age > 30"}: the people '
+        "whom the release selects. A release without a condition selects everyone.",
     )
 
     @model_validator(mode="after")
@@ -48,17 +48,17 @@ class _Releases(Part):
         try:
             calendar = self.calendar()
         except InvalidParameter as error:
-            raise Told(error.problems[0]) from None
+            raise ProblemError(error.problems[0]) from None
         for key, named in (("columns", self.columns), ("select", self.select)):
             for release in named:
                 try:
                     calendar.index(release)
                 except InvalidParameter as error:
                     rule = "name a release of the series"
-                    raise Told(Problem(f"releases.{key}.{release}", rule, help=str(error))) from None
+                    raise ProblemError(Problem(f"releases.{key}.{release}", rule, help=str(error))) from None
         for release, columns in self.columns.items():
             if not columns or len(set(columns)) != len(columns):
-                raise Told(Problem(f"releases.columns.{release}", "list at least one column, and each once"))
+                raise ProblemError(Problem(f"releases.columns.{release}", "list at least one column, each once"))
         return self
 
     def calendar(self) -> Calendar:
@@ -67,31 +67,31 @@ class _Releases(Part):
 
 
 class RegularReleases(_Releases):
-    """One release a period."""
+    """One release for each period."""
 
     cadence: Literal["daily", "weekly", "monthly", "quarterly", "yearly"] = Field(description="How often.")
     first: Text = Field(description="The first release: 2024-03-01, 2024-W09, 2024-03, 2024-Q1 or 2024.")
 
     def calendar(self) -> Calendar:
-        """One release a period, without end."""
+        """One release for each period, without end."""
         return RegularCalendar.of(self.cadence, self.first)
 
 
 class CronReleases(_Releases):
     """One release for each tick of a cron expression, named by its date."""
 
-    cron: Text = Field(description="Minute, hour, day of month, month, day of week; at most one tick a day.")
-    first: Text = Field(description="The day from which ticks count, such as 2024-03-01.")
+    cron: Text = Field(description="Minute, hour, day of month, month, day of week; at most one tick per day.")
+    first: Text = Field(description="The first day on which a tick counts, such as 2024-03-01.")
 
     def calendar(self) -> Calendar:
-        """One release a tick, without end."""
+        """One release for each tick, without end."""
         return CronCalendar.of(self.cron, self.first)
 
 
 class NamedReleases(_Releases):
     """Releases with names, in this order, always due."""
 
-    names: Texts = Field(description="The names in order. More may be added at the end later.")
+    names: Texts = Field(description="The names in order. You may add more at the end later.")
 
     @field_validator("names")
     @classmethod
@@ -100,7 +100,7 @@ class NamedReleases(_Releases):
         if odd:
             raise ValueError(f"use letters, digits, '.', '_' and '-' only, because a name is a folder; not {odd[0]!r}")
         if not value or len({name.lower() for name in value}) < len(value):
-            raise ValueError("list at least one name, and each once")
+            raise ValueError("list at least one name, each once")
         return value
 
     def calendar(self) -> Calendar:
@@ -109,31 +109,29 @@ class NamedReleases(_Releases):
 
 
 class Column(Part):
-    """A quasi-identifier: what others may know of a person."""
+    """A quasi-identifier: a column that an adversary may know."""
 
     kind: Kind = Field(default=Kind.NUMERIC, description="numeric, date or categorical.")
     min_width: Decimal | None = Field(
         default=None,
         description="The least width of a published interval, in the column's unit (days for dates, values for "
-        "categories), both ends counted. Default: one step of the granularity.",
+        "categories), counting both ends. Default: one step of the granularity.",
     )
     domain: tuple[Text, Text] | None = Field(
         default=None,
-        description="First and last value allowed; others are errors. Default: it grows with the data.",
+        description="The first and the last allowed value; others are errors. Default: it grows with the data.",
     )
     granularity: Decimal = Field(
         default=Decimal(1), description="numeric: the distance between two neighbouring values; 0.1 for one decimal."
     )
     missing: Missing = Field(
         default=Missing.REFUSE,
-        description="An empty value is refused, or published as such in <name>_missing (separate).",
+        description="Whether empty values are refused, or published as missing in <name>_missing (separate).",
     )
     taxonomy: Text | None = Field(
-        default=None, description="categorical: a csv file, on each line the value first and the root of the tree last."
+        default=None, description="categorical: a csv file; each line begins with a value and ends with the root."
     )
-    order: Texts | None = Field(
-        default=None, description="categorical: the values in order, where there is no taxonomy."
-    )
+    order: Texts | None = Field(default=None, description="categorical: the values in order, instead of a taxonomy.")
 
 
 class SensitiveColumn(Part):
@@ -141,22 +139,22 @@ class SensitiveColumn(Part):
 
     column: Text = Field(description="Its name.")
     values: Texts | None = Field(
-        default=None, description="Its values, if only these may occur. Default: new values may come with each release."
+        default=None, description="Its values, if no others may occur. Default: each release may bring new values."
     )
     taxonomy: Text | None = Field(
         default=None,
-        description="Instead of values: a csv file, on each line the value first and the root of the tree last.",
+        description="Instead of values: a csv file; each line begins with a value and ends with the root.",
     )
 
 
 class TechniqueConfig(Parameters):
-    """How the table is made safe."""
+    """The technique that makes the releases safe."""
 
     name: Text = Field(description="One of the techniques below.")
 
 
 class MoreCheck(Parameters):
-    """A check beyond those of the technique."""
+    """A check beyond those that the technique always passes."""
 
     name: Text = Field(description="Its name.")
 
@@ -164,16 +162,16 @@ class MoreCheck(Parameters):
 class Publish(Part):
     """Where the public files go."""
 
-    to: Text = Field(default="published", description="A folder; the series gets its own folder inside.")
+    to: Text = Field(default="published", description="A folder; the series gets a folder of its own inside.")
     formats: Annotated[tuple[Literal["parquet", "csv"], ...], BeforeValidator(as_list)] = Field(
         default=("parquet", "csv"), min_length=1, description="The file types of the table."
     )
 
 
 class Private(Part):
-    """Where the steward's own files go."""
+    """Where the private files go."""
 
-    to: Text = Field(default="private", description="A folder that only you can read; never inside the public one.")
+    to: Text = Field(default="private", description="A folder that only you can read, outside the public one.")
 
 
 def _releases_tag(value: object) -> str:
@@ -200,21 +198,23 @@ class SeriesConfig(Part):
     }
 
     series: Text = Field(pattern=rf"^{_NAME}$", description="The name: letters, digits, _ and -. It names folders.")
-    title: Text = Field(default="", description="A title for people. Default: the name.")
+    title: Text = Field(default="", description="A title to show to people. Default: the name.")
     description: Text | None = Field(default=None, description="What the table is about.")
-    owners: Texts = Field(default=(), description="Who answers for it.")
+    owners: Texts = Field(default=(), description="Who is responsible for it.")
     source: Annotated[Source, BeforeValidator(read_source)] = Field(
         description="Where the snapshots are, in one of the forms below."
     )
     releases: Releases = Field(description="When there is a release, and what it is called.")
     quasi_identifiers: dict[str, ColumnOrNothing] = Field(
-        min_length=1, description="The columns that others may know of a person, each with its settings."
+        min_length=1, description="The columns that an adversary may know, each with its settings."
     )
     sensitive: Annotated[SensitiveColumn, keyed_by("column")] = Field(
         description="The column to protect: its name, or its name and values."
     )
-    other: Texts = Field(default=(), description="Further columns, published as they are where the technique allows.")
-    technique: Annotated[TechniqueConfig, keyed_by("name")] = Field(description="How the table is made safe.")
+    other: Texts = Field(default=(), description="Further columns, published unchanged where the technique allows.")
+    technique: Annotated[TechniqueConfig, keyed_by("name")] = Field(
+        description="The technique that makes the releases safe."
+    )
     compare: dict[str, dict[str, Any]] = Field(
         default={},
         description="Parameters of other techniques to compare with. It is accepted, but no command reads it yet.",
@@ -224,19 +224,19 @@ class SeriesConfig(Part):
         description="What an adversary is assumed to know about sensitive values, for techniques and checks that use "
         "it. Default: what can be counted in the original tables.",
     )
-    adversary: Adversary = Field(default=Adversary(), description="What the attacks of `reanon audit` are given.")
+    adversary: Adversary = Field(default=Adversary(), description="What the attacks of `reanon audit` may know.")
     checks: Annotated[tuple[Annotated[MoreCheck, keyed_by("name")], ...], BeforeValidator(as_list)] = Field(
         default=(),
-        description="Checks beyond the technique's own, which are always on: names, or a name with parameters.",
+        description="Checks beyond those of the technique, which always run: names, or a name with parameters.",
     )
     max_drift: Annotated[float, Field(gt=0)] | None = Field(
         default=None,
-        description="Refuse a snapshot whose number of people differs from that of the release before by more than "
-        "this share, such as 0.3. Default: nothing is refused, and more than 0.5 is shown as a warning in Dagster.",
+        description="Refuse a snapshot whose number of people differs from the previous release's by more than this "
+        "share, such as 0.3. Default: nothing is refused, and Dagster warns above 0.5.",
     )
     publish: Publish = Field(default=Publish(), description="Where the public files go.")
     engine: Annotated[str, BeforeValidator(_known_engine)] = Field(
         default="embedded",
         description=f"Where releases are computed: {'; '.join(f'{name}, {where}' for name, where in ENGINES.items())}.",
     )
-    private: Private = Field(default=Private(), description="Where the steward's own files go.")
+    private: Private = Field(default=Private(), description="Where the private files go.")

@@ -1,4 +1,4 @@
-"""Where series files are: under data/ of this folder, and in the folders that REANON_SERIES lists."""
+"""Finds series files: under data/ of a folder, and in the folders that REANON_SERIES lists."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The shapes that values in series.yaml share: text, lists of text, parts without unknown keys."""
+"""Types of values in series.yaml: text, lists of text, parts without unknown keys."""
 
 import re
 from collections.abc import Mapping
@@ -11,8 +11,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from reanon_core.model.errors import Problem
 
 
-class Told(ValueError):
-    """A validator's answer that is already a whole problem."""
+class ProblemError(ValueError):
+    """Raised by a validator that already knows the whole problem."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -20,24 +20,24 @@ class Told(ValueError):
 
 
 def _text(value: object) -> object:
-    """Numbers and dates as the text they were written as, for those who build a config in Python."""
+    """Numbers and dates as text, for configs that are built in Python."""
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, int | float | Decimal | date) else value
 
 
 def as_list(value: object) -> object:
-    """A plain text stands for a list of one."""
+    """Plain text becomes a list of one."""
     return [value] if isinstance(value, str) else value
 
 
 def keyed_by(key: str) -> BeforeValidator:
-    """A plain text stands for a mapping with this one key."""
+    """Plain text becomes a mapping with this one key."""
     return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
 
 
 def typed(value: object) -> object:
-    """Text as a number or a truth value where it is one: the parameters of techniques and checks are typed there."""
+    """Text as a number or a boolean where it is one; techniques and checks test the types of their parameters."""
     if isinstance(value, Mapping):
         return {key: typed(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -62,7 +62,7 @@ class Part(BaseModel):
 
 
 class Parameters(BaseModel):
-    """A name, with parameters beside it that the named thing itself checks."""
+    """A name and parameters beside it, which the technique or check of that name validates."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 

@@ -1,4 +1,4 @@
-"""docs/series-yaml.md, made from the models: `python -m reanon_dagster.series.reference_page`."""
+"""docs/series-yaml.md, generated from the models: `python -m reanon_dagster.series.reference_page`."""
 
 import ast
 import dataclasses
@@ -50,18 +50,18 @@ _SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("private", Private),
 )
 _NOTES: dict[type[BaseModel], str] = {
-    SensitiveColumn: "A plain name stands for `{column: name}`.",
+    SensitiveColumn: "A plain name is short for `{column: name}`.",
     **{source: source.note for source in SOURCES.values() if source.note},
     CronReleases: "A release is due on the day of its tick. With a day of month and a day of week, either is enough.",
     NamedReleases: "A named release is always due.",
-    TechniqueConfig: "The parameters stand beside the name: `{name: m-invariance, m: 2, not_eligible: defer}`.",
-    KnowledgeConfig: "What the files look like is told in [js-reduce.md](js-reduce.md#knowledge).",
-    MoreCheck: "A plain name stands for `{name: name}`; parameters stand beside it: `{name: k-anonymity, k: 5}`.",
+    TechniqueConfig: "Parameters are written beside the name: `{name: m-invariance, m: 2, not_eligible: defer}`.",
+    KnowledgeConfig: "[Background knowledge](js-reduce.md#knowledge) describes the files.",
+    MoreCheck: "A plain name is short for `{name: name}`; parameters follow it: `{name: k-anonymity, k: 5}`.",
 }
 _HEAD = (
-    "Every key that a series may have. Made from the models in `reanon_dagster/series/config.py` by "
-    "`python -m reanon_dagster.series.reference_page`. Unknown keys are errors. Relative paths begin at the file's "
-    "folder. Values are read as they are written: `no`, `007` and `2024-03-01` stay text until a key asks for more."
+    "Every key of a series file. This page is generated from the models in `reanon_dagster/series/config.py` by "
+    "`python -m reanon_dagster.series.reference_page`. Unknown keys are errors. Paths are relative to the file's "
+    "folder. Values are read as written: `no`, `007` and `2024-03-01` stay text unless a key needs another type."
 )
 _WORDS = {
     Callable: "module:function",
@@ -78,11 +78,11 @@ def markdown() -> str:
     lines = [
         "# series.yaml",
         "",
-        _HEAD,
+        textwrap.fill(_HEAD, 120, break_long_words=False, break_on_hyphens=False),
         "",
         "## A full example",
         "",
-        "`reanon init DIR` writes this file with two small snapshots.",
+        "`reanon init DIR` writes this file and two small snapshots.",
         "",
         "```yaml",
         SERIES_YAML.rstrip(),
@@ -95,13 +95,13 @@ def markdown() -> str:
         lines += _table(model)
         if model is TechniqueConfig:
             lines += _techniques()
-    lines += ["", "## Keys that come later", ""]
+    lines += ["", "## Keys that are not supported yet", ""]
     lines += [f"- `{key}`: {why}." for key, why in SeriesConfig.later.items()]
     return "\n".join(lines) + "\n"
 
 
 def _techniques() -> Iterator[str]:
-    """A table of parameters for each technique."""
+    """A section with a table of parameters for each technique."""
     from reanon_core.catalog import TECHNIQUES
 
     for name, technique in TECHNIQUES.items():
@@ -117,7 +117,7 @@ def _techniques() -> Iterator[str]:
 
 
 def _meanings(technique: type) -> dict[str, str]:
-    """The text under each field of a dataclass."""
+    """The docstring under each field of a dataclass."""
     body = ast.parse(textwrap.dedent(inspect.getsource(technique))).body[0]
     lines = body.body if isinstance(body, ast.ClassDef) else []
     return {
@@ -131,7 +131,8 @@ def _meanings(technique: type) -> dict[str, str]:
 def _table(model: type[BaseModel]) -> Iterator[str]:
     yield "| key | type | default | meaning |"
     yield "|---|---|---|---|"
-    for name, field in model.model_fields.items():
+    own = vars(model).get("__annotations__", {})
+    for name, field in sorted(model.model_fields.items(), key=lambda item: item[0] not in own):  # inherited keys last
         cells = (f"`{name}`", _type(field.annotation), _default(field), str(field.description))
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
@@ -146,7 +147,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def _written(value: object) -> str:
-    """A value as it is written in the file."""
+    """A value as written in the file."""
     if value is None or isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Enum):

@@ -44,52 +44,52 @@ _FUNCTIONS = {
 
 @dataclass(frozen=True)
 class Selection:
-    """Whom one release asks for."""
+    """The people whom one release selects."""
 
     release: str
     text: str
-    """The predicate as it was written."""
+    """The predicate as written."""
     columns: tuple[str, ...]
-    """The columns that it speaks of."""
+    """The columns that it uses."""
 
     @property
     def key(self) -> str:
-        """Where the predicate stands in series.yaml."""
+        """The key of the predicate in series.yaml."""
         return key_of(self.release)
 
 
 def key_of(release: str) -> str:
-    """Where the predicate of a release stands in series.yaml."""
+    """The key of a release's predicate in series.yaml."""
     return f"releases.select.{release}"
 
 
-def parsed(select: Mapping[str, str]) -> dict[str, Selection]:
-    """Every predicate, understood.
+def parse_selections(select: Mapping[str, str]) -> dict[str, Selection]:
+    """The selection of each release, from its predicate.
 
     Raises: InvalidSchema with every problem at once.
     """
     if not select:
         return {}
-    found: dict[str, Selection] = {}
+    selections: dict[str, Selection] = {}
     problems: list[Problem] = []
     for release, text in select.items():
         try:
-            found[release] = _parsed(release, text.strip())
+            selections[release] = _parse(release, text.strip())
         except InvalidSchema as error:
             problems += error.problems
     require(problems, InvalidSchema)
-    return found
+    return selections
 
 
-def _parsed(release: str, text: str) -> Selection:
+def _parse(release: str, text: str) -> Selection:
     """One predicate, if it is a single expression of comparisons and harmless functions.
 
-    It is read as a tree, never run: what may stand in it is listed, and everything else is refused.
+    It is parsed into a tree and never run: the allowed expressions are listed, and everything else is refused.
     """
     tree = _tree(text)
     if tree.get("error"):
-        said = str(tree.get("error_message"))
-        raise InvalidSchema(Problem(key_of(release), f"be a condition, {_EXAMPLE}", text, f"it cannot be read: {said}"))
+        reason = f"it cannot be parsed: {tree.get('error_message')}"
+        raise InvalidSchema(Problem(key_of(release), f"be a condition, {_EXAMPLE}", text, reason))
     node = tree["statements"][0]["node"] if len(tree["statements"]) == 1 else {}
     alone = node.get("type") == "SELECT_NODE" and not any(
         node[part] for part in ("modifiers", "group_expressions", "group_sets", "having", "sample", "qualify")
@@ -98,9 +98,9 @@ def _parsed(release: str, text: str) -> Selection:
         raise InvalidSchema(Problem(key_of(release), f"be one condition and nothing else, {_EXAMPLE}", text))
     columns: dict[str, None] = {}
     for part in _expressions(node["where_clause"]):
-        if strange := _strange(part):
-            rule = "use comparisons, arithmetic and plain functions of the snapshot's own columns only"
-            raise InvalidSchema(Problem(key_of(release), rule, text, f"{strange} may not stand in it"))
+        if forbidden := _forbidden(part):
+            rule = "use only comparisons, arithmetic and plain functions of the snapshot's own columns"
+            raise InvalidSchema(Problem(key_of(release), rule, text, f"{forbidden} is not allowed"))
         if part["class"] == "COLUMN_REF":
             columns[part["column_names"][0]] = None
     return Selection(release, text, tuple(columns))
@@ -127,7 +127,7 @@ def _expressions(node: object) -> Iterator[dict[str, Any]]:
             yield from _expressions(part)
 
 
-def _strange(part: Mapping[str, Any]) -> str | None:
+def _forbidden(part: Mapping[str, Any]) -> str | None:
     """What is not allowed about an expression, if anything."""
     if part["class"] not in _EXPRESSIONS:
         return f"a {str(part['class']).lower()}"

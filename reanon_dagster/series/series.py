@@ -1,4 +1,4 @@
-"""A series as it is declared: its schema, its calendar, its technique, its folders."""
+"""A series as its file describes it: its schema, its calendar, its technique, its folders."""
 
 import hashlib
 import json
@@ -16,15 +16,15 @@ from reanon_dagster.series.calendar import Calendar
 from reanon_dagster.series.config import SeriesConfig, TechniqueConfig
 from reanon_dagster.series.knowledge_config import KnowledgeConfig
 from reanon_dagster.series.named_functions import with_functions
-from reanon_dagster.series.selections import Selection, parsed
+from reanon_dagster.series.selections import Selection, parse_selections
 
 
 @dataclass(frozen=True)
 class Series:
-    """One table of people, published again and again, as its series.yaml declares it."""
+    """One table of people, published again and again, as its series.yaml describes it."""
 
     folder: Path
-    """The folder of series.yaml: relative paths begin here."""
+    """The folder of series.yaml; relative paths start here."""
     config: SeriesConfig
     schema: Schema
     calendar: Calendar
@@ -54,60 +54,60 @@ class Series:
         """The technique with its parameters. It is built on first use, because that loads the compiler."""
         return build_technique(self.config.technique, self.background)
 
-    def shown(self, release: str) -> tuple[str, ...] | None:
+    def release_columns(self, release: str) -> tuple[str, ...] | None:
         """The columns that a release shows, in the order of the schema; None for all."""
         columns = self.config.releases.columns.get(release)
         return None if columns is None else tuple(name for name in self.schema.columns if name in columns)
 
-    def needed(self, release: str) -> frozenset[str]:
-        """The columns that the snapshot of a release must have: those shown up to it, and what worlds are made of.
+    def required_columns(self, release: str) -> frozenset[str]:
+        """The columns that the snapshot of a release must have: the sensitive one, and all that were shown so far.
 
-        A quasi-identifier or a non-identifier may come into the source as late as the first release that shows it.
+        A quasi-identifier or a non-identifier may join the source as late as the first release that shows it.
         """
         if not self.config.releases.columns:
             return frozenset(self.schema.columns)
-        needed = {self.schema.sensitive.name}
+        required = {self.schema.sensitive.name}
         for place in range(self.calendar.index(release) + 1):
-            needed.update(self.shown(str(self.calendar.at(place))) or self.schema.columns)
-        return frozenset(needed)
+            required.update(self.release_columns(str(self.calendar.at(place))) or self.schema.columns)
+        return frozenset(required)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Every parameter of the technique, also those that the file leaves out; functions by the name in the file."""
-        technique, given = self.technique, self.config.technique.params  # a technique is a dataclass
+        """Every parameter of the technique, defaults included; a function goes by its name in the file."""
+        technique, written = self.technique, self.config.technique.params  # a technique is a dataclass
         values = {one.name: getattr(technique, one.name) for one in fields(technique) if one.init}  # type: ignore[arg-type]
-        return {name: given[name] if callable(value) else value for name, value in values.items()}
+        return {name: written[name] if callable(value) else value for name, value in values.items()}
 
     @cached_property
     def selections(self) -> dict[str, Selection]:
-        """Whom single releases ask for, by release; one that is not here asks for everybody."""
-        return parsed(self.config.releases.select)
+        """Whom single releases select, by release; a release without an entry selects everyone."""
+        return parse_selections(self.config.releases.select)
 
     @cached_property
     def more_checks(self) -> tuple[Check, ...]:
-        """The checks that the file adds to the technique's own."""
+        """The checks that the file adds to those of the technique's promises."""
         from reanon_core.catalog import build_check
 
         return tuple(build_check(check.name, check.params, self.background) for check in self.config.checks)
 
     @cached_property
     def background(self) -> Background | None:
-        """The knowledge that an adversary is taken to have; None if the file says nothing of it."""
+        """The knowledge that an adversary is assumed to have; None if the file declares none."""
         return self._knowledge(self.config.knowledge, "knowledge")
 
     @cached_property
     def adversary_background(self) -> Background | None:
-        """The knowledge that attacks are given; None if the file says nothing of it."""
+        """The knowledge that attacks are given; None if the file declares none."""
         own = self._knowledge(self.config.adversary.knowledge, "adversary.knowledge")
         return self.background if own is None else own
 
     def _knowledge(self, config: KnowledgeConfig | None, key: str) -> Background | None:
-        from reanon_dagster.series.background_knowledge import background_of
+        from reanon_dagster.series.background_knowledge import build_background
 
-        return None if config is None else background_of(config, self.schema, self.folder, key)
+        return None if config is None else build_background(config, self.schema, self.folder, key)
 
     def fingerprint(self) -> dict[str, object]:
-        """What is frozen at the first release, by key of series.yaml; only what JSON can hold."""
+        """What the first release freezes, by key of series.yaml, as JSON values."""
         frozen: dict[str, object] = {"series": self.name, "source.id": self.config.source.id}
         frozen |= self.calendar.frozen_as()
         frozen |= {"quasi_identifiers": list(self.schema.names)}
@@ -128,7 +128,7 @@ class Series:
         return dict(json.loads(json.dumps(frozen, default=str)))
 
     def changes(self, frozen: Mapping[str, object]) -> dict[str, tuple[object, object]]:
-        """The keys whose frozen value differs from today's, with both values. More names at the end are no change."""
+        """The keys whose frozen value differs from the current one, with both. More names at the end are no change."""
         now = self.fingerprint()
         return {
             key: (frozen.get(key), now.get(key))
@@ -154,7 +154,7 @@ def _frozen_column(column: QuasiIdentifier) -> dict[str, object]:
     key = f"quasi_identifiers.{column.name}"
     tree = None
     if column.taxonomy is not None:
-        # A tree may have thousands of leaves: its digest is enough to see that it changed.
+        # A taxonomy may have thousands of leaves; its digest is enough to notice a change.
         tree = _digest(column.taxonomy.paths)
     return {
         f"{key}.kind": column.kind.value,

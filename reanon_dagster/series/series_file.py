@@ -1,4 +1,4 @@
-"""From series.yaml to a Series, or to every error in it at once."""
+"""Reads series.yaml: a Series, or every error at once."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from pydantic import Field, TypeAdapter, ValidationError
 
 from reanon_core.columns import label
-from reanon_core.model.errors import InvalidSchema, Problem, kept, require
-from reanon_core.model.schema import Missing, QuasiIdentifier, Schema, Sensitive
+from reanon_core.model.errors import InvalidSchema, Problem, collect_problems, require
+from reanon_core.model.published_columns import published_columns
+from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_dagster.series.columns import quasi_identifier, read_taxonomy
 from reanon_dagster.series.config import Column, ColumnOrNothing, SensitiveColumn, SeriesConfig
 from reanon_dagster.series.field_types import Part, Text, Texts, as_list, keyed_by
-from reanon_dagster.series.selections import Selection, parsed
+from reanon_dagster.series.selections import Selection, parse_selections
 from reanon_dagster.series.series import Series, build_technique
 from reanon_dagster.series.validation_messages import problems_of
 from reanon_dagster.series.yaml_text import read_yaml
@@ -26,25 +27,25 @@ __all__ = ["Series", "load_schema", "load_series"]
 P = TypeVar("P", bound=Part)
 
 _SERIES_ONLY = ("series", "source", "releases", "technique")
-"""A file with one of these keys is meant as a whole series file."""
+"""A file with one of these keys is a whole series file."""
 
 
 class SchemaConfig(Part):
-    """The columns of releases that others made: as much of a series file as an attack needs."""
+    """The columns of releases that reanon did not make: as much of a series file as an attack needs."""
 
-    id: Text = Field(default="id", description="The column of the people file that tells who a row is about.")
+    id: Text = Field(default="id", description="The column of the people file that identifies the person of each row.")
     quasi_identifiers: dict[str, ColumnOrNothing] = Field(
-        min_length=1, description="The columns that others may know of a person, each with its settings."
+        min_length=1, description="The columns that an adversary may know, each with its settings."
     )
     sensitive: Annotated[SensitiveColumn, keyed_by("column")] = Field(description="The column to protect.")
-    other: Texts = Field(default=(), description="Further columns of the releases, as they are.")
-    optional: Texts = Field(default=(), description="The columns that single releases may lack.")
+    other: Texts = Field(default=(), description="Further columns of the releases, published unchanged.")
+    optional: Texts = Field(default=(), description="The columns that some releases may lack.")
 
 
 def load_series(path: Path, *, lazily: bool = False) -> Series:
-    """The series that a file declares; a folder stands for the series.yaml in it.
+    """The series that a file describes; for a folder, the series.yaml in it.
 
-    `lazily` leaves the technique and the checks unbuilt, which saves loading the compiler.
+    `lazily` does not build the technique and the checks, so the compiler is not loaded and their errors go unnoticed.
 
     Raises: InvalidSchema with every problem at once.
     """
@@ -60,8 +61,9 @@ def load_series(path: Path, *, lazily: bool = False) -> Series:
     if not lazily:
         problems += _varying_column_problems(parts)
         _build_technique(parts, schema, problems)
-        selections = kept(problems, parsed, parts["releases"].select if parts.get("releases") else {})
-        problems += _telling_selections(selections or {}, parts.get("sensitive"))
+        select = parts["releases"].select if parts.get("releases") else {}
+        selections = collect_problems(problems, parse_selections, select)
+        problems += _revealing_selections(selections or {}, parts.get("sensitive"))
         _read_knowledge(parts, schema, folder, problems)
     require(problems, InvalidSchema)
     if config is None or schema is None:
@@ -70,9 +72,9 @@ def load_series(path: Path, *, lazily: bool = False) -> Series:
 
 
 def load_schema(path: Path) -> tuple[str, Schema, frozenset[str]]:
-    """The id column, the schema that a file declares, and the columns that single releases may lack.
+    """The id column, the schema that a file describes, and the columns that some releases may lack.
 
-    The file is a series file, or one that only names columns.
+    The file is a series file, or one that describes columns only.
 
     Raises: InvalidSchema with every problem at once.
     """
@@ -96,30 +98,30 @@ def _file(path: Path) -> Path:
 
 
 def _validated(model: type[P], raw: Mapping[str, Any], problems: list[Problem]) -> tuple[P | None, dict[str, Any]]:
-    """The whole file as its model, or None; and its parts, those of a wrong file as far as they are right."""
+    """The whole file as its model, or None if it is invalid; and its valid parts."""
     try:
         config = model.model_validate(raw)
     except ValidationError as error:
         problems += problems_of(error, model)
-        return None, _right_parts(model, raw)
+        return None, _valid_parts(model, raw)
     return config, dict(config)
 
 
-def _right_parts(model: type[Part], raw: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of a wrong file that are right by themselves, so that their inner errors are found as well."""
+def _valid_parts(model: type[Part], raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts of an invalid file that are valid by themselves, so that their inner errors are found, too."""
     parts: dict[str, Any] = {}
     for name, field in model.model_fields.items():
         if name in raw:
-            parts[name] = _right(Annotated[field.annotation, field], raw[name])
+            parts[name] = _valid(Annotated[field.annotation, field], raw[name])
         elif not field.is_required():
             parts[name] = field.default
     columns = raw.get("quasi_identifiers")
     if isinstance(columns, dict):
-        parts["quasi_identifiers"] = {name: _right(ColumnOrNothing, column) for name, column in columns.items()}
+        parts["quasi_identifiers"] = {name: _valid(ColumnOrNothing, column) for name, column in columns.items()}
     return parts
 
 
-def _right(kind: Any, value: object) -> Any:
+def _valid(kind: Any, value: object) -> Any:
     try:
         return TypeAdapter(kind).validate_python(value)
     except ValidationError:
@@ -129,25 +131,27 @@ def _right(kind: Any, value: object) -> Any:
 def _schema(
     raw: Mapping[str, Any], id_column: object, parts: Mapping[str, Any], folder: Path, problems: list[Problem]
 ) -> Schema | None:
-    """The schema, if every column is right and has one role."""
-    declared: dict[str, Column | None] = parts.get("quasi_identifiers") or {}
-    built = [kept(problems, quasi_identifier, name, column, folder) for name, column in declared.items() if column]
-    right = [column for column in built if column is not None]
+    """The schema, if every column is valid and has one role."""
+    configs: dict[str, Column | None] = parts.get("quasi_identifiers") or {}
+    columns = [
+        collect_problems(problems, quasi_identifier, name, config, folder) for name, config in configs.items() if config
+    ]
+    valid = [column for column in columns if column is not None]
     sensitive: SensitiveColumn | None = parts.get("sensitive")
-    clashes = list(_role_problems(raw, id_column)) or list(_published_problems(right, parts))
+    clashes = list(_role_problems(raw, id_column)) or list(_published_problems(valid, parts))
     problems.extend(clashes)
-    protected = kept(problems, _sensitive, sensitive, folder) if sensitive else None
-    if clashes or protected is None or len(right) < max(1, len(declared)):
+    protected = collect_problems(problems, _sensitive, sensitive, folder) if sensitive else None
+    if clashes or protected is None or len(valid) < max(1, len(configs)):
         return None
-    return Schema(quasi_identifiers=tuple(right), sensitive=protected, other=parts.get("other") or ())
+    return Schema(quasi_identifiers=tuple(valid), sensitive=protected, other=parts.get("other") or ())
 
 
 def _sensitive(sensitive: SensitiveColumn, folder: Path) -> Sensitive:
-    """The column to protect, with its values if they are declared: as a list, or as the leaves of a tree."""
+    """The column to protect, with its declared values if any: a list, or the leaves of a taxonomy."""
     if sensitive.taxonomy is None:
         return Sensitive(name=sensitive.column, values=_declared_values(sensitive), closed=sensitive.values is not None)
     if sensitive.values is not None:
-        raise InvalidSchema(Problem("sensitive", "have values or a taxonomy, and not both"))
+        raise InvalidSchema(Problem("sensitive", "have values or a taxonomy, not both"))
     tree = read_taxonomy(sensitive.column, folder / sensitive.taxonomy, sensitive.taxonomy)
     return Sensitive(name=sensitive.column, values=tree.leaves, closed=True, taxonomy=tree)
 
@@ -161,7 +165,7 @@ def _declared_values(sensitive: SensitiveColumn) -> tuple[str, ...]:
 
 
 def _role_problems(raw: Mapping[str, Any], id_column: object) -> Iterator[Problem]:
-    """Columns with more than one role, as written: also in parts that are otherwise wrong."""
+    """Columns with more than one role, also in parts of the file that are otherwise invalid."""
     columns, sensitive = raw.get("quasi_identifiers"), raw.get("sensitive")
     other = as_list(raw.get("other"))
     roles = [
@@ -178,29 +182,27 @@ def _role_problems(raw: Mapping[str, Any], id_column: object) -> Iterator[Proble
 
 def _published_problems(columns: list[QuasiIdentifier], parts: Mapping[str, Any]) -> Iterator[Problem]:
     """Columns whose names would clash in the published table."""
-    names = ["group_id"]
-    for column in columns:
-        names += [f"{column.name}_min", f"{column.name}_max"]
-        names += [column.name] * column.hierarchical
-        names += [f"{column.name}_missing"] * (column.missing is Missing.SEPARATE)
-    if sensitive := parts.get("sensitive"):
-        names.append(sensitive.column)
-    names += parts.get("other") or ()
-    lowered = [name.lower() for name in names]  # DuckDB does not tell upper from lower case
-    for name in sorted({name for name in lowered if lowered.count(name) > 1}):
+    sensitive = parts.get("sensitive")
+    if not columns or not sensitive:
+        return
+    schema = Schema(
+        quasi_identifiers=tuple(columns), sensitive=Sensitive(name=sensitive.column), other=parts.get("other") or ()
+    )
+    names = [column.name.lower() for column in published_columns(schema)]  # DuckDB ignores case
+    for name in sorted({name for name in names if names.count(name) > 1}):
         yield Problem(f"published column {name}", "come from one column only", help="rename a column of the source")
 
 
-def _telling_selections(selections: Mapping[str, Selection], sensitive: SensitiveColumn | None) -> Iterator[Problem]:
-    """Predicates over what is protected: who is in the release and who is not would tell it."""
+def _revealing_selections(selections: Mapping[str, Selection], sensitive: SensitiveColumn | None) -> Iterator[Problem]:
+    """Predicates over the sensitive column: being in the release, or not, would reveal it."""
     for selection in selections.values():
         if sensitive is not None and sensitive.column.lower() in {name.lower() for name in selection.columns}:
-            rule = f"not speak of the sensitive column {sensitive.column}: to be in the release, or not, would tell it"
+            rule = f"not use the sensitive column {sensitive.column}: being in the release, or not, would reveal it"
             yield Problem(selection.key, rule, selection.text)
 
 
 def _folder_problems(parts: Mapping[str, Any], folder: Path) -> Iterator[Problem]:
-    """Private things under the public folder, or the other way round."""
+    """Private data inside the public folder, or the other way round."""
     if not (parts.get("publish") and parts.get("private")):
         return
     public = (folder / parts["publish"].to).resolve()
@@ -239,20 +241,20 @@ def _varying_column_problems(parts: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _build_technique(parts: Mapping[str, Any], schema: Schema | None, problems: list[Problem]) -> None:
-    """Build the technique and the checks once, for their errors."""
+    """Build the technique and the checks once, to find their errors."""
     from reanon_core.catalog import build_check
 
     technique: Parameters | None = parts.get("technique")
-    built = kept(problems, build_technique, technique) if technique else None
+    built = collect_problems(problems, build_technique, technique) if technique else None
     if built is not None and schema is not None:
-        kept(problems, built.accepts, schema)
+        collect_problems(problems, built.accepts, schema)
     for check in parts.get("checks") or ():
-        kept(problems, build_check, check.name, check.params)
+        collect_problems(problems, build_check, check.name, check.params)
 
 
 def _read_knowledge(parts: Mapping[str, Any], schema: Schema | None, folder: Path, problems: list[Problem]) -> None:
-    """Read the files of `knowledge` once, for their errors."""
-    from reanon_dagster.series.background_knowledge import background_of
+    """Read the files of `knowledge` once, to find their errors."""
+    from reanon_dagster.series.background_knowledge import build_background
 
     adversary = parts.get("adversary")
     for key, config in (
@@ -260,4 +262,4 @@ def _read_knowledge(parts: Mapping[str, Any], schema: Schema | None, folder: Pat
         ("adversary.knowledge", adversary and adversary.knowledge),
     ):
         if config is not None and schema is not None:
-            kept(problems, background_of, config, schema, folder, key)
+            collect_problems(problems, build_background, config, schema, folder, key)

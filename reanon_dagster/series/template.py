@@ -1,4 +1,4 @@
-"""What `reanon init` writes: a commented series.yaml and a tiny example that publishes."""
+"""The files of `reanon init`: a commented series.yaml and a small example that can be published."""
 
 from pathlib import Path
 
@@ -6,19 +6,19 @@ from reanon_core.model.errors import InvalidParameter, Problem, require
 
 SERIES_YAML = """\
 # A series is one table of people, published again and again.
-# Paths begin at this file's folder. All keys with their defaults: docs/series-yaml.md
+# Paths are relative to this file's folder. All keys with their defaults: docs/series-yaml.md
 series: hospital                        # the name: letters, digits, _ and -
 title: Hospital discharges, quarterly
 
-# One snapshot for each release: the whole table as it is then, one row per person.
-# {release} becomes the release's name. `id` tells who a row is about; it is never published.
+# One snapshot for each release: the whole table at that time, one row per person.
+# {release} is replaced by the release's name. `id` identifies the person of each row; it is never published.
 source: {path: "releases/{release}.csv", id: patient}
 
 # A release is due when its period has ended.
 # daily 2024-03-01 | weekly 2024-W09 | monthly 2024-03 | quarterly 2024-Q1 | yearly 2024 | names: [r1, r2, ...]
 releases: {cadence: quarterly, first: 2024-Q1}
 
-# What others may know of a person. It is published as intervals, never exactly.
+# What an adversary may know about a person. These columns are published as intervals.
 quasi_identifiers:
   age: {kind: numeric, min_width: 5, domain: [0, 120]}
   zip: {kind: numeric, min_width: 1000}
@@ -27,14 +27,14 @@ quasi_identifiers:
 # What must not be linked to a person.
 sensitive: disease
 
-# Everybody is hidden among at least m diseases, and always among the same ones.
-# If one disease is too frequent among the people who are new: not_eligible: refuse | defer | pad.
-# If somebody's disease changed: on_sensitive_change: refuse | episode. If somebody moved: on_qi_change: allow | refuse.
-# m and the columns are frozen at the first release.
+# Each person is hidden among at least m diseases, and always among the same ones.
+# If one disease is too frequent among the new people: not_eligible: refuse | defer | pad.
+# If a person's disease changed: on_sensitive_change: refuse | episode. If a person moved: on_qi_change: allow | refuse.
+# The first release freezes m and the columns.
 technique: {name: m-invariance, m: 2, not_eligible: refuse}
 
-publish: {to: published, formats: [parquet, csv]}   # for everybody
-private: {to: private}                              # for you alone: keep it, back it up, never share it
+publish: {to: published, formats: [parquet, csv]}   # public
+private: {to: private}                              # for you alone: back it up, never share it
 """
 
 EDUCATION = """\
@@ -82,7 +82,7 @@ P018,33,21000,secondary,bronchitis
 
 
 def example_files() -> dict[str, str]:
-    """The text of every file of the example, by its path in the series' folder."""
+    """The text of each file of the example, by its path in the series' folder."""
     return {
         "series.yaml": SERIES_YAML,
         "taxonomies/education.csv": EDUCATION,
@@ -94,12 +94,12 @@ def example_files() -> dict[str, str]:
 def write_example(folder: Path) -> list[Path]:
     """Write the example into a folder and return its files.
 
-    Raises: InvalidParameter if one of them is there already; then nothing is written.
+    Raises: InvalidParameter if one of them exists; then nothing is written.
     """
     files = {folder / name: text for name, text in example_files().items()}
-    there = [path for path in files if path.exists()]
+    existing = [path for path in files if path.exists()]
     advice = "choose an empty folder"
-    require([Problem("file", "not be there yet", str(path), advice) for path in there], InvalidParameter)
+    require([Problem("file", "not exist yet", str(path), advice) for path in existing], InvalidParameter)
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What pydantic found wrong, said to a person."""
+"""The errors that pydantic finds, as sentences for a person."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
@@ -18,7 +18,7 @@ from reanon_dagster.series.config import (
     SensitiveColumn,
     SeriesConfig,
 )
-from reanon_dagster.series.field_types import Told
+from reanon_dagster.series.field_types import ProblemError
 from reanon_dagster.series.knowledge_config import KnowledgeConfig
 from reanon_dagster.sources.kinds.catalog import SOURCES
 
@@ -51,17 +51,17 @@ _RULES = {
 
 
 def problems_of(error: ValidationError, model: type[BaseModel] = SeriesConfig) -> list[Problem]:
-    """Each of pydantic's findings about a file of this model as one sentence in plain words."""
+    """Each error that pydantic found in a file of this model, as one plain problem."""
     details = list(_details(error))
     inner = {detail["loc"][:-1] for detail in details}
-    # A list whose entries are wrong also counts as too short: the entries say it better.
+    # pydantic reports a list with invalid entries as too short as well; the entries' own errors say more.
     return [
         _problem(detail, model) for detail in details if not (detail["type"] == "too_short" and detail["loc"] in inner)
     ]
 
 
 def _details(error: ValidationError) -> "Iterator[ErrorDetails]":
-    """What pydantic found. A part that was validated by itself, such as a source, brings its own findings."""
+    """The errors that pydantic found, with those of parts that were validated by themselves, such as a source."""
     for detail in error.errors(include_url=False):
         cause = (detail.get("ctx") or {}).get("error")
         if isinstance(cause, ValidationError):
@@ -72,10 +72,10 @@ def _details(error: ValidationError) -> "Iterator[ErrorDetails]":
 
 
 def _problem(detail: "ErrorDetails", model: type[BaseModel]) -> Problem:
-    # Tags of unions are written in angle brackets, so that they can be told from keys.
+    # Tags of unions are written in angle brackets, to distinguish them from keys.
     place = tuple(part for part in detail["loc"] if not str(part).startswith("<"))
     cause = (detail.get("ctx") or {}).get("error")
-    if isinstance(cause, Told):
+    if isinstance(cause, ProblemError):
         return cause.problem
     if detail["type"] == "extra_forbidden":
         return _unknown_key(place, model)
@@ -92,7 +92,7 @@ def _rule(place: tuple[int | str, ...], kind: str, context: Mapping[str, Any], m
         return "be two values, such as [0, 120]"
     if kind in {"too_short", "too_long"}:
         return "have at least one entry"
-    return _RULES.get(kind) or f"be right: {message}"
+    return _RULES.get(kind) or f"be valid: {message}"
 
 
 def _unknown_key(place: tuple[int | str, ...], model: type[BaseModel]) -> Problem:
@@ -112,12 +112,12 @@ def _models(key: str) -> Iterable[type[BaseModel]]:
 
 
 def _whole(place: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    """A domain is wrong as a whole, not in its second entry."""
+    """The key to report: the whole domain, not its second entry."""
     return place[: place.index("domain") + 1] if "domain" in place else place
 
 
 def _named(place: tuple[int | str, ...]) -> str:
-    """The place of a value as a steward finds it: releases.names, entry 2."""
+    """The key of a value, as a steward looks for it: releases.names, entry 2."""
     name = ""
     for part in place:
         if isinstance(part, int):
@@ -128,7 +128,7 @@ def _named(place: tuple[int | str, ...]) -> str:
 
 
 def _shown(value: object) -> str | None:
-    """A short value; what is long or nested says nothing in a sentence."""
+    """A short value; None for one that is too long or nested for a sentence."""
     if value is None:
         return "empty"
     return str(value) if isinstance(value, str | int | float) and len(str(value)) <= 60 else None

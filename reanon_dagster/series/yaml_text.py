@@ -1,7 +1,7 @@
 """series.yaml as mappings, lists and text.
 
 YAML guesses types: 2024-03-01 becomes a date, 010 becomes 8, no becomes false. Here every plain scalar stays
-the text that the steward wrote, and the models say what it means.
+the text that the steward wrote, and the models decide what it means.
 """
 
 from collections.abc import Hashable
@@ -16,19 +16,19 @@ _KEPT = ("tag:yaml.org,2002:null", "tag:yaml.org,2002:merge")
 
 
 class _TextLoader(yaml.SafeLoader):
-    """A loader that keeps scalars as text and remembers keys that are there twice."""
+    """A loader that keeps scalars as text and reports repeated keys."""
 
     def __init__(self, stream: str) -> None:
         super().__init__(stream)
         self.problems: list[Problem] = []
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002
-        """The mapping; YAML itself would let the last of two equal keys win."""
+        """The mapping; plain YAML silently keeps the last of two equal keys."""
         seen: set[str] = set()
         for key, _ in node.value:
             if key.value in seen:
                 what = f"line {key.start_mark.line + 1}: key {key.value}"
-                self.problems.append(Problem(what, "be there once"))
+                self.problems.append(Problem(what, "occur once"))
             if isinstance(key.value, str):
                 seen.add(key.value)
         return super().construct_mapping(node, deep)
@@ -43,7 +43,7 @@ _TextLoader.yaml_implicit_resolvers = {
 def read_yaml(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file.
 
-    Raises: InvalidSchema if there is no such file, or no mapping in it.
+    Raises: InvalidSchema if the file does not exist or contains no mapping.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -59,7 +59,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise InvalidSchema(_syntax(path.name, error)) from error
     require(loader.problems, InvalidSchema)
     if not isinstance(data, dict):
-        raise InvalidSchema(Problem(path.name, "hold keys with values, such as series: hospital"))
+        raise InvalidSchema(Problem(path.name, "contain keys with values, such as series: hospital"))
     return data
 
 

@@ -1,4 +1,4 @@
-"""Files that others made, csv or parquet, without a series that says how they are written."""
+"""csv and parquet files that no series describes: releases, and lists of people."""
 
 import csv
 import io
@@ -21,57 +21,58 @@ _AS_TEXT = "save it as csv in utf-8, with column names on the first line and , o
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
-    """The wanted columns of a file that are there, and the names of all its columns."""
+class ExternalFile:
+    """Those of the requested columns that a file has, and the names of all its columns."""
 
     data: "pa.Table"
     names: Sequence[str]
-    shown: str
+    label: str
+    """What error messages call the file."""
 
     def column(self, name: str, form: str = "") -> "pa.ChunkedArray":
-        """The column of that name; `form` says in which other forms it could be there.
+        """The column of that name; `form` tells the reader in which other forms it could be written.
 
-        Raises: InvalidSnapshot if it is not there.
+        Raises: InvalidSnapshot if the file does not have it.
         """
         if name not in self.data.column_names:
             advice = f"the columns are {listed_names(self.names)}"
             raise InvalidSnapshot(Problem(f"column {name}", f"be there{form}", help=advice))
         return self.data[name]
 
-    def told(self, problems: Sequence[Problem]) -> list[Problem]:
+    def with_label(self, problems: Sequence[Problem]) -> list[Problem]:
         """The problems of columns, with the file in front."""
-        return [replace(problem, what=f"{self.shown}: {problem.what}") for problem in problems]
+        return [replace(problem, what=f"{self.label}: {problem.what}") for problem in problems]
 
 
-def read_given(path: Path, wanted: Sequence[str]) -> Given:
-    """The wanted columns of a csv or parquet file; csv values are text.
+def read_external_file(path: Path, columns: Sequence[str]) -> ExternalFile:
+    """Those of the columns that a csv or parquet file has; csv values are text.
 
     Raises: InvalidSnapshot if the file cannot be read.
     """
-    shown = str(path)
+    label = str(path)
     if path.suffix.lower() not in {".csv", ".parquet"}:
-        raise InvalidSnapshot(Problem(shown, "be a csv or a parquet file, and end in .csv or .parquet"))
+        raise InvalidSnapshot(Problem(label, "be a csv or a parquet file, and end in .csv or .parquet"))
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise InvalidSnapshot(Problem(shown, "exist and be readable", help=error.strerror)) from None
+        raise InvalidSnapshot(Problem(label, "exist and be readable", help=error.strerror)) from None
     if path.suffix.lower() == ".parquet":
-        return Given(*read_parquet(content, wanted, shown), shown)
-    return _csv(content, wanted, shown)
+        return ExternalFile(*read_parquet(content, columns, label), label)
+    return _csv(content, columns, label)
 
 
-def _csv(content: bytes, wanted: Sequence[str], shown: str) -> Given:
-    """The columns as text, with null for empty; the separator is the one that gives the most columns."""
-    separator = max(_SEPARATORS, key=lambda one: _columns(content, one, wanted))
+def _csv(content: bytes, columns: Sequence[str], label: str) -> ExternalFile:
+    """The columns as text, with null for empty, under the separator that gives the most columns."""
+    separator = max(_SEPARATORS, key=lambda one: _count_columns(content, one, columns))
     try:
-        return Given(*read_csv(content, wanted, shown, separator=separator), shown)
-    except InvalidSnapshot as error:  # a file of others has no source.separator that could be set
+        return ExternalFile(*read_csv(content, columns, label, separator=separator), label)
+    except InvalidSnapshot as error:  # no series file has a source.separator for it
         problems = [replace(one, help=_AS_TEXT) if "source." in (one.help or "") else one for one in error.problems]
         raise InvalidSnapshot(problems) from None
 
 
 def texts(name: str, column: "pa.ChunkedArray") -> "pa.StringArray":
-    """Values of any plain type as text, without nulls: what is not there is empty.
+    """Values of any plain type as text; a missing value is empty text.
 
     Raises: InvalidSnapshot for types that have no text.
     """
@@ -89,7 +90,7 @@ def texts(name: str, column: "pa.ChunkedArray") -> "pa.StringArray":
 
 
 def _whole_numbers(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
-    """Floats as whole numbers where they all are: pandas makes 34.0 of 34 where a value is missing."""
+    """Floats as integers if they all are whole: pandas turns 34 into 34.0 in a column with a missing value."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -100,8 +101,8 @@ def _whole_numbers(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
         return column
 
 
-def _columns(content: bytes, separator: str, wanted: Sequence[str]) -> tuple[int, int]:
-    """How many wanted columns, and how many at all, the first line has with this separator."""
+def _count_columns(content: bytes, separator: str, columns: Sequence[str]) -> tuple[int, int]:
+    """How many of the requested columns, and how many at all, the first line has with this separator."""
     head = io.StringIO(content[:_HEAD].decode("utf-8-sig", errors="replace"), newline="")
     names = next((line for line in csv.reader(head, delimiter=separator) if line), [])
-    return len(set(wanted) & set(names)), len(names)
+    return len(set(columns) & set(names)), len(names)

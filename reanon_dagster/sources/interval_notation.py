@@ -1,6 +1,6 @@
-"""Generalized values as others write them: a value, an interval, masked digits, a node's label, or * for anything.
+"""The notations of generalized values: a value, an interval, masked digits, a node's label, or * for any value.
 
-Ends are exact positions on the column's grid, so that an interval whose ends lie between two values, such as R's
+Ends are exact positions on the column's grid, so an interval whose ends lie between two values, such as R's
 (19.9, 30.5], covers exactly the values inside it.
 """
 
@@ -14,6 +14,7 @@ from math import ceil, floor
 from typing import NamedTuple
 
 from reanon_core.model.coding import LEAST_CODE, MOST_CODE, plain
+from reanon_core.model.release import NONE_MISSING, SOME_MISSING
 from reanon_core.model.schema import Kind, Missing, QuasiIdentifier
 
 _NUMBER = re.compile(r"[+-]?(\d{1,40}\.?\d{0,40}|\.\d{1,40})([eE][+-]?\d{1,2})?", re.ASCII)
@@ -29,7 +30,7 @@ _BETWEEN_IN_BRACKETS = (",", ";", *_BETWEEN)
 _EPOCH = date(1970, 1, 1).toordinal()
 
 Ends = tuple[Fraction, Fraction]
-"""The first and the last position that a plain value, a month or a node stands for; one position mostly."""
+"""The first and the last position that a value, a month or a node covers; mostly the same."""
 
 
 class Unreadable(ValueError):
@@ -42,7 +43,7 @@ class Cover(NamedTuple):
     low: int
     high: int
     missing: int
-    """1 where it also covers people whose value is missing, else 0."""
+    """The missing sign: SOME_MISSING if it also covers missing values, else NONE_MISSING."""
 
 
 def cover(column: QuasiIdentifier, text: str) -> Cover:
@@ -56,12 +57,12 @@ def cover(column: QuasiIdentifier, text: str) -> Cover:
     ends = _ends(column, text)
     low, high = _on_grid(column, ends) if ends is not None else _interval(column, text)
     if low > high:
-        raise Unreadable("hold at least one value of its column")
-    return Cover(low, high, 0)
+        raise Unreadable("contain at least one value of its column")
+    return Cover(low, high, NONE_MISSING)
 
 
 def end(column: QuasiIdentifier, text: str) -> Cover:
-    """What one text covers where the ends of an interval have a column each: its low or its high is the end.
+    """What one text covers in a column of lower or upper ends.
 
     Raises: Unreadable.
     """
@@ -71,7 +72,7 @@ def end(column: QuasiIdentifier, text: str) -> Cover:
     ends = _ends(column, text)
     if ends is None:
         raise Unreadable(_one_value(column))
-    return Cover(_clamped(ceil(ends[0])), _clamped(floor(ends[1])), 0)
+    return Cover(_clamped(ceil(ends[0])), _clamped(floor(ends[1])), NONE_MISSING)
 
 
 def _clean(text: str) -> str:
@@ -79,16 +80,16 @@ def _clean(text: str) -> str:
 
 
 def _is_anything(column: QuasiIdentifier, text: str) -> bool:
-    """Whether a text says nothing: it is empty, stars alone, or NA where that is no label."""
+    """Whether a text covers every value: it is empty, all stars, or NA where that is no label."""
     return not text.strip("*") or (text == _SUPPRESSED and _ends(column, text) is None)
 
 
 def _anything(column: QuasiIdentifier) -> Cover:
-    return Cover(*_whole(column), int(column.missing is Missing.SEPARATE))
+    return Cover(*_whole(column), SOME_MISSING if column.missing is Missing.SEPARATE else NONE_MISSING)
 
 
 def _whole(column: QuasiIdentifier) -> tuple[int, int]:
-    """Everything that can occur; where no domain is declared, everything that has a code."""
+    """All codes that can occur; without a declared domain, all codes."""
     return column.bounds or (LEAST_CODE, MOST_CODE)
 
 
@@ -125,7 +126,7 @@ def _interval(column: QuasiIdentifier, text: str) -> tuple[int, int]:
 
 
 def _beyond(column: QuasiIdentifier, sign: str, ends: Ends) -> tuple[int, int]:
-    """Everything on one side of a value, up to the end of the domain."""
+    """All codes on one side of a value, up to the end of the domain."""
     low, high = _whole(column)
     if sign in {"<", "<=", "≤"}:
         return low, _clamped(ceil(ends[0]) - 1 if sign == "<" else floor(ends[1]))
@@ -133,14 +134,14 @@ def _beyond(column: QuasiIdentifier, sign: str, ends: Ends) -> tuple[int, int]:
 
 
 def _splits(text: str, between: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Every way to cut a text in two: a dash may also be a minus, or belong to a date or a label."""
+    """Every way to split a text in two: a dash may also be a minus sign, or part of a date or a label."""
     for separator in between:
         for found in re.finditer(re.escape(separator), text):
             yield text[: found.start()].strip(), text[found.end() :].strip()
 
 
 def _ends(column: QuasiIdentifier, text: str) -> Ends | None:
-    """What a text without any sign of an interval stands for; None if it is no such text."""
+    """What a text covers that is not written as an interval; None if it is no such text."""
     if column.kind is Kind.CATEGORICAL:
         return _label_ends(column, text)
     return _date_ends(text) if column.kind is Kind.DATE else _number_ends(column, text)

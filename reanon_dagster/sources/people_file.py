@@ -1,4 +1,4 @@
-"""A file of people: what an adversary is said to know of them. No message of this module holds an id."""
+"""A file of people: what an adversary knows about them. No message of this module contains an id."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,12 +8,12 @@ import numpy as np
 
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.coding import examples, named_rows
-from reanon_core.model.errors import InvalidSnapshot, Problem, kept, require
+from reanon_core.model.errors import InvalidSnapshot, Problem, collect_problems, require
 from reanon_core.model.knowledge import Knowledge, Presence
 from reanon_core.model.schema import QuasiIdentifier, Schema
 from reanon_core.tables.arrow_columns import coded_column
 from reanon_core.tables.ids import KEY_BYTES, canonical_texts, pseudonyms
-from reanon_dagster.sources.external_files import Given, read_given, texts
+from reanon_dagster.sources.external_files import ExternalFile, read_external_file, texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,48 +24,48 @@ _UNKNOWN = -2
 
 
 def read_people(path: Path, schema: Schema, id_column: str, releases: Sequence[str]) -> Knowledge:
-    """Who is known to be in which release, with their exact quasi-identifier values.
+    """The people known to be in each release, with their exact quasi-identifier values.
 
-    The column `release` holds a release's name or its number, from 1; without it everybody is in every release.
+    The column `release` contains a release's name or its number, from 1; without it everyone is in every release.
 
     Raises: InvalidSnapshot with every problem at once.
     """
     roles = (id_column, *schema.names)
-    given = read_given(path, list(dict.fromkeys([*roles, RELEASE])))
+    table = read_external_file(path, list(dict.fromkeys([*roles, RELEASE])))
     problems: list[Problem] = []
-    persons = kept(problems, _persons, id_column, given)
-    codes = [kept(problems, _codes, column, given) for column in schema.quasi_identifiers]
-    told = RELEASE in given.data.column_names and RELEASE not in roles
-    where = kept(problems, _places, given, releases) if told else np.full(given.data.num_rows, _ALL)
+    persons = collect_problems(problems, _persons, id_column, table)
+    codes = [collect_problems(problems, _codes, column, table) for column in schema.quasi_identifiers]
+    named = RELEASE in table.data.column_names and RELEASE not in roles
+    where = collect_problems(problems, _places, table, releases) if named else np.full(table.data.num_rows, _ALL)
     if persons is not None and where is not None:
         problems += _repeated(id_column, persons, where, len(releases))
-    require(given.told(problems), InvalidSnapshot)
+    require(table.with_label(problems), InvalidSnapshot)
     if persons is None or where is None:
         raise AssertionError("a people file without problems has all its parts")
     qi = np.stack([one for one in codes if one is not None])
     return Knowledge(tuple(_presence(persons, qi, where, number) for number in range(len(releases))))
 
 
-def _persons(id_column: str, given: Given) -> Int64:
-    """Pseudonyms under a key of zeros: they only have to tell people apart, here and now."""
+def _persons(id_column: str, table: ExternalFile) -> Int64:
+    """Pseudonyms under a key of zeros: they only distinguish people within this run."""
     from pyarrow import compute
 
-    ids: pa.StringArray = canonical_texts(id_column, given.column(id_column)).fill_null("")
+    ids: pa.StringArray = canonical_texts(id_column, table.column(id_column)).fill_null("")
     empty = np.asarray(compute.equal(ids, "").to_numpy(zero_copy_only=False), dtype=bool)
     if empty.any():
-        raise InvalidSnapshot(Problem(id_column, "tell who each row is about", f"empty in {named_rows(empty)}"))
+        raise InvalidSnapshot(Problem(id_column, "identify the person of each row", f"empty in {named_rows(empty)}"))
     return pseudonyms(ids, bytes(KEY_BYTES))
 
 
-def _codes(column: QuasiIdentifier, given: Given) -> Int32:
-    coded = coded_column(column, given.column(column.name))
+def _codes(column: QuasiIdentifier, table: ExternalFile) -> Int32:
+    coded = coded_column(column, table.column(column.name))
     require(coded.problems, InvalidSnapshot)
     return coded.codes
 
 
-def _places(given: Given, releases: Sequence[str]) -> Int64:
+def _places(table: ExternalFile, releases: Sequence[str]) -> Int64:
     """The release of each row, counted from 0."""
-    encoded = texts(RELEASE, given.column(RELEASE)).dictionary_encode()
+    encoded = texts(RELEASE, table.column(RELEASE)).dictionary_encode()
     number = {str(at + 1): at for at in range(len(releases))} | {name: at for at, name in enumerate(releases)}
     labels = [str(label) for label in encoded.dictionary.to_pylist()]
     place = encoded.indices.to_numpy(zero_copy_only=False)
@@ -79,7 +79,7 @@ def _places(given: Given, releases: Sequence[str]) -> Int64:
 
 
 def _repeated(id_column: str, persons: Int64, where: Int64, releases: int) -> list[Problem]:
-    """A person is in a release once, with one value of each quasi-identifier."""
+    """People who are in a release more than once."""
     again = np.zeros(len(persons), dtype=bool)
     for number in range(releases):
         rows = np.flatnonzero((where == number) | (where == _ALL))
@@ -87,8 +87,8 @@ def _repeated(id_column: str, persons: Int64, where: Int64, releases: int) -> li
         again[rows] |= count[person] > 1
     if not again.any():
         return []
-    advice = f"a column {RELEASE} says which row is about which release"
-    return [Problem(id_column, "be there once in each release", f"there more than once in {named_rows(again)}", advice)]
+    advice = f"add a column {RELEASE} that names the release of each row"
+    return [Problem(id_column, "occur once in each release", f"more than once in {named_rows(again)}", advice)]
 
 
 def _presence(persons: Int64, qi: Int32, where: Int64, number: int) -> Presence:

@@ -1,4 +1,4 @@
-"""Whom a release asks for: the predicate of series.yaml, evaluated over the columns of its snapshot."""
+"""The rows that a release selects: the predicate of series.yaml, evaluated over the columns of its snapshot."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 GUESSES = ("BIGINT", "DOUBLE", "DATE")
-"""What a column of text is taken for, if all of it can be read so."""
+"""The types that a column of text is tried as; all of its values must parse."""
 
 
-def more_columns(selection: Selection | None, wanted: Sequence[str]) -> tuple[str, ...]:
-    """The columns that the predicate needs beside those that are read anyway. DuckDB does not tell case apart."""
+def selection_columns(selection: Selection | None, columns: Sequence[str]) -> tuple[str, ...]:
+    """The columns that the predicate needs beyond those that are read anyway. DuckDB ignores case."""
     if selection is None:
         return ()
-    known = {name.lower() for name in wanted}
+    known = {name.lower() for name in columns}
     return tuple(name for name in selection.columns if name.lower() not in known)
 
 
-def said_by(selection: Selection | None, problems: Sequence[Problem], more: Sequence[str]) -> list[Problem]:
-    """The problems of a table, those of a predicate's own columns under its name."""
+def selection_problems(selection: Selection | None, problems: Sequence[Problem], more: Sequence[str]) -> list[Problem]:
+    """The problems of a table; those of columns that only the predicate needs get the predicate's key in front."""
     whats = {f"column {name}" for name in more}
     return [
         Problem(f"{selection.key}: {problem.what}", problem.rule, problem.value, problem.help)
@@ -40,16 +40,16 @@ def said_by(selection: Selection | None, problems: Sequence[Problem], more: Sequ
     ]
 
 
-def coded_values(column: QuasiIdentifier, codes: Int32) -> "pa.Array":
-    """A quasi-identifier with the values of its own type, which is what a predicate compares."""
+def typed_values(column: QuasiIdentifier, codes: Int32) -> "pa.Array":
+    """The values of a quasi-identifier, in their own type: that is what a predicate compares."""
     return value_array(decode(column, codes), codes == MISSING)
 
 
-def selection_mask_of(selection: Selection, table: Table, typed: "Mapping[str, pa.Array]") -> Bool:
-    """For each row of the table whether the predicate is true of it.
+def evaluate_selection(selection: Selection, table: Table, typed: "Mapping[str, pa.Array]") -> Bool:
+    """For each row of the table whether the predicate is true.
 
-    `typed` are the columns of the schema; the others come as the source has them, and text that is all numbers or all
-    dates counts as such.
+    `typed` holds columns of the schema; the others come as the source has them, and text that is all numbers or all
+    dates is converted.
 
     Raises: InvalidSnapshot if the predicate cannot be evaluated. Only errors about its own text are quoted.
     """
@@ -58,16 +58,16 @@ def selection_mask_of(selection: Selection, table: Table, typed: "Mapping[str, p
 
     columns = {name: typed.get(name, table.data[name]) for name in table.data.column_names}
     with duckdb.connect(":memory:", config={"enable_external_access": "false"}) as connection:
-        connection.register("given", pa.table(columns))
-        shown = ", ".join(
-            _read_as(connection, name, guess=name not in typed and pa.types.is_string(column.type))
+        connection.register("rows", pa.table(columns))
+        converted = ", ".join(
+            _converted(connection, name, guess=name not in typed and pa.types.is_string(column.type))
             for name, column in columns.items()
         )
         try:
-            # The columns are quoted, and the predicate was read as a tree of harmless expressions before.
-            connection.execute(f"CREATE VIEW {TABLE} AS SELECT {shown} FROM given")  # noqa: S608
-            selected = connection.execute(f"SELECT (\n{selection.text}\n) AS asked FROM {TABLE}")  # noqa: S608
-            answer = selected.to_arrow_table()["asked"]
+            # The columns are quoted, and the predicate was parsed as a tree of allowed expressions.
+            connection.execute(f"CREATE VIEW {TABLE} AS SELECT {converted} FROM rows")  # noqa: S608
+            selected = connection.execute(f"SELECT (\n{selection.text}\n) AS selected FROM {TABLE}")  # noqa: S608
+            answer = selected.to_arrow_table()["selected"]
         except duckdb.Error as error:
             raise InvalidSnapshot(_failed(selection, error)) from None
     if not pa.types.is_boolean(answer.type):
@@ -76,13 +76,13 @@ def selection_mask_of(selection: Selection, table: Table, typed: "Mapping[str, p
     return np.asarray(known.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
-def _read_as(connection: "duckdb.DuckDBPyConnection", name: str, *, guess: bool) -> str:
-    """A column of the view: as it is, or as what its text says."""
+def _converted(connection: "duckdb.DuckDBPyConnection", name: str, *, guess: bool) -> str:
+    """A column of the view: as it is, or converted to the first type that fits."""
     quoted = '"' + name.replace('"', '""') + '"'
     for kind in GUESSES if guess else ():
-        unread = f"SELECT count(*) FROM given WHERE {quoted} IS NOT NULL AND TRY_CAST({quoted} AS {kind}) IS NULL"  # noqa: S608
-        found = connection.execute(unread).fetchone()
-        if found is not None and found[0] == 0:
+        unparsed = f"SELECT count(*) FROM rows WHERE {quoted} IS NOT NULL AND TRY_CAST({quoted} AS {kind}) IS NULL"  # noqa: S608
+        count = connection.execute(unparsed).fetchone()
+        if count is not None and count[0] == 0:
             return f"TRY_CAST({quoted} AS {kind}) AS {quoted}"
     return quoted
 

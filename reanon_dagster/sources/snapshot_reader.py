@@ -1,4 +1,4 @@
-"""A release's snapshot, read, validated and coded."""
+"""The snapshot of a release: read, validated and coded."""
 
 import hashlib
 from dataclasses import dataclass
@@ -11,7 +11,12 @@ from reanon_core.tables.snapshot_table import coded_table, restricted
 from reanon_dagster.series.selections import Selection
 from reanon_dagster.series.series import Series
 from reanon_dagster.sources.row_digest import row_digest
-from reanon_dagster.sources.selection_mask import coded_values, more_columns, said_by, selection_mask_of
+from reanon_dagster.sources.selection_mask import (
+    evaluate_selection,
+    selection_columns,
+    selection_problems,
+    typed_values,
+)
 from reanon_dagster.sources.source_table import Table, read_table
 
 if TYPE_CHECKING:
@@ -22,16 +27,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """A snapshot as it was read."""
+    """A snapshot and what is recorded of its source."""
 
     snapshot: Snapshot
-    """Its schema knows the sensitive values of this and all earlier releases."""
+    """Its schema has the sensitive values of this and all earlier releases."""
     input_digest: str
     """The sha256 of the file's bytes, or of a query's rows in a canonical order."""
     rows: int
-    """How many rows the source has."""
+    """The number of rows in the source."""
     selected: int
-    """How many of them the release asks for."""
+    """The number of rows that the release selects."""
 
 
 def read_snapshot(
@@ -41,10 +46,10 @@ def read_snapshot(
     known_values: tuple[str, ...],
     known_other: tuple[tuple[str, ...], ...] = (),
 ) -> Read:
-    """The release's snapshot, its ids replaced by pseudonyms under this key of 16 bytes.
+    """The release's snapshot, with ids replaced by pseudonyms under this key of 16 bytes.
 
     `known_values` are the sensitive values of earlier releases, in the order of their codes, and `known_other` those of
-    each non-identifier. A column that no release has shown so far may not be there yet: it has no codes then.
+    each non-identifier. A column that no release has shown so far may be absent: it then has no codes.
 
     Raises: SnapshotMissing; InvalidSnapshot with every problem at once.
     """
@@ -58,21 +63,21 @@ def read_snapshot(
         schema.with_other_values(known_other),
         id_column=id_name,
         key=key,
-        columns=series.shown(release),
+        columns=series.release_columns(release),
         problems=problems,
     )
-    snapshot, who, rows = coded.snapshot, coded.people, len(coded.people.order)
-    digest = _input_digest(table.digest or row_digest(table.data, who.order), selection)
+    snapshot, order = coded.snapshot, coded.people.order
+    digest = _input_digest(table.digest or row_digest(table.data, order), selection)
     if selection is None:
-        return Read(snapshot, digest, rows, rows)
+        return Read(snapshot, digest, len(order), len(order))
     values = {
-        column.name: coded_values(column, coded.codes[column.name])
+        column.name: typed_values(column, coded.codes[column.name])
         for column in schema.quasi_identifiers
         if column.name in coded.codes
     }
-    selected = selection_mask_of(selection, table, values)[who.order]
-    shown = restricted(snapshot, selected, answers_queries=series.technique.declaration.answers_queries)
-    return Read(shown, digest, rows, int(selected.sum()))
+    selected = evaluate_selection(selection, table, values)[order]
+    restricted_snapshot = restricted(snapshot, selected, answers_queries=series.technique.declaration.answers_queries)
+    return Read(restricted_snapshot, digest, len(order), int(selected.sum()))
 
 
 def snapshot_digest(series: Series, release: str, key: bytes) -> str:
@@ -80,7 +85,7 @@ def snapshot_digest(series: Series, release: str, key: bytes) -> str:
 
     A file is not even parsed, so its problems go unnoticed here.
 
-    Raises: SnapshotMissing; InvalidSnapshot if the rows of a query cannot be told apart.
+    Raises: SnapshotMissing; InvalidSnapshot if two rows of a query have the same id.
     """
     series.calendar.index(release)
     selection = series.selections.get(release)
@@ -98,10 +103,10 @@ def _checked_table(series: Series, release: str) -> tuple[Table, list[Problem]]:
     schema = series.schema
     columns = (series.config.source.id, *schema.names, schema.sensitive.name, *schema.other)
     selection = series.selections.get(release)
-    more = more_columns(selection, columns)
-    optional = frozenset(columns[1:]) - series.needed(release)
+    more = selection_columns(selection, columns)
+    optional = frozenset(columns[1:]) - series.required_columns(release)
     table = read_table(series, release, (*columns, *more), optional=optional)
-    return table, said_by(selection, table.problems, more)
+    return table, selection_problems(selection, table.problems, more)
 
 
 def _input_digest(digest: str, selection: Selection | None) -> str:
@@ -112,7 +117,7 @@ def _input_digest(digest: str, selection: Selection | None) -> str:
 
 
 def read_ids(series: Series, release: str, key: bytes) -> "tuple[pa.Array, Int64]":
-    """The ids of a snapshot as and where they stand in the source, and their pseudonyms; for `reanon trace` alone.
+    """The ids of a snapshot in the order of the source, and their pseudonyms; for `reanon trace` alone.
 
     Raises: SnapshotMissing; InvalidSnapshot.
     """

@@ -16,13 +16,13 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reanon_dagster.assets",),
     ("reanon_dagster.asset_checks", "reanon_dagster.partitions"),
     ("reanon_dagster.cli",),
-    ("reanon_dagster.commands",),
+    ("reanon_dagster",),  # it exports what Python uses of the rooms below
+    ("reanon_dagster.commands", "reanon_dagster.stored_series"),
     ("reanon_dagster.releasing",),
     ("reanon_dagster.storage", "reanon_dagster.sources", "reanon_dagster.expectations"),
     ("reanon_dagster.series",),
     ("reanon_dagster.sources.kinds",),
     ("reanon_dagster.series.field_types",),
-    ("reanon_dagster",),
     ("reanon_core.precompile",),
     ("reanon_core",),  # the door: it exports names of the rooms below
     ("reanon_core.series",),

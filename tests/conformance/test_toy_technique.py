@@ -20,6 +20,7 @@ from builders.series import SERIES, lively, write_series
 
 from reanon_core.catalog import ATTACKS, TECHNIQUES, own_checks
 from reanon_core.model.background import Background
+from reanon_core.model.codebook import Codebook, CodedState
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, Unpublishable, require
 from reanon_core.model.plan import Counterfeits, Plan
 from reanon_core.model.release import Boxes
@@ -34,14 +35,14 @@ ROOT = Path(__file__).parents[2]
 Rank = Callable[[Snapshot], np.ndarray]
 
 
-@dataclass(frozen=True)
-class Count:
+@dataclass(frozen=True, eq=False)
+class Count(CodedState):
     """The state: how many releases there were."""
 
     time: int
 
     def packed(self) -> Memory:
-        return {"time": self.time}
+        return {"time": self.time, **self.codebook.packed()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +73,7 @@ class Blocks:
         return Count(0)
 
     def restored(self, packed: Memory) -> Count:
-        return Count(int(packed["time"]))  # type: ignore[arg-type]
+        return Count(int(packed["time"]), codebook=Codebook.restored(packed))  # type: ignore[arg-type]
 
     def plan(self, snapshot: Snapshot, state: Count, rng: np.random.Generator) -> Plan:
         assert snapshot.selected is None

@@ -178,6 +178,9 @@ def test_every_problem_of_a_frame_is_told_at_once() -> None:
     with pytest.raises(reanon.InvalidSnapshot) as raised:
         series().publish(wrong, name="q1")
     assert [problem.what for problem in raised.value.problems] == ["patient", "age", "disease"]
+    with pytest.raises(reanon.InvalidSnapshot) as raised:
+        series().publish(wrong.drop(columns="zip"), name="q1")
+    assert [problem.what for problem in raised.value.problems] == ["column zip", "patient", "age", "disease"]
     with pytest.raises(reanon.InvalidSnapshot, match="column zip must be in the frame; its columns are patient, age"):
         series().publish(frame.drop(columns="zip"), name="q1")
     with pytest.raises(reanon.InvalidSnapshot, match=r"age \(object\) must have values of one type"):

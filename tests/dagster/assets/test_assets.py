@@ -247,7 +247,7 @@ def test_a_wrong_snapshot_fails_its_own_check_before_anything_is_computed(maker:
     correct(tmp_path, "r1", frame)
     result = maker.make("r1")
     assert not result.success
-    assert "must be there once" in said(result)
+    assert "must be unique" in said(result)
     assert checked(result) == {"valid": False}
     for asset in ASSETS:
         assert maker.made(asset) == []

@@ -16,7 +16,7 @@ from reanon_core.tables.ids import pseudonyms
 from reanon_dagster.cli import main
 from reanon_dagster.commands.audit_files import release_names
 from reanon_dagster.series.series_file import load_schema
-from reanon_dagster.sources.external_releases import read_foreign, read_people
+from reanon_dagster.sources.external_releases import read_external_releases, read_people
 
 SCHEMA = "id: name\nquasi_identifiers: {age: {}, zip: {}}\nsensitive: disease\n"
 TREE = "primary,school,any\nsecondary,school,any\nbachelor,higher,any\nmaster,higher,any\n"
@@ -72,7 +72,7 @@ def exposed(folder: Path, releases: Sequence[str]) -> dict[str, str]:
     """Whom the intersection attack exposes, by name."""
     id_column, schema, _ = load_schema(folder / "schema.yaml")
     files = [folder / name for name in releases]
-    history = read_foreign(files, schema)
+    history = read_external_releases(files, schema)
     knowledge = read_people(folder / "people.csv", schema, id_column, release_names(files))
     found = IntersectionAttack().run(history, knowledge)
     names = sorted(PATIENTS)
@@ -192,10 +192,10 @@ def test_counterfeits_are_read_beside_a_table_of_reanons_own_and_nowhere_else(tm
     _, schema, _ = load_schema(series)
     (folder / "another.csv").write_bytes((folder / "table.csv").read_bytes())
     files = [folder / "table.csv", folder / "table.parquet", folder / "another.csv"]
-    assert [one.auxiliary.total for one in read_foreign(files, schema).releases] == [total, total, 0]
+    assert [one.auxiliary.total for one in read_external_releases(files, schema).releases] == [total, total, 0]
     (folder / "counterfeits.csv").write_text("group_id,count\n0,1\n0,1\nnowhere,1\n")
     with pytest.raises(InvalidSnapshot, match="name groups of the table, each once"):
-        read_foreign(files, schema)
+        read_external_releases(files, schema)
 
 
 def test_releases_are_called_by_their_file_or_else_by_their_folder() -> None:
@@ -229,8 +229,8 @@ def test_every_problem_of_a_schema_file_is_said_at_once(tmp_path: Path) -> None:
         "sensitive.column must be given",
         "key title must be one that reanon knows; known here: id, optional, other, quasi_identifiers, sensitive",
         "key quasi_identifier must be one that reanon knows; did you mean quasi_identifiers?",
-        "age: domain (9, 1) must begin before it ends",
-        "edu: taxonomy (no.csv) must be a file in the series' folder that can be read",
+        "age: domain (9, 1) must have its lower end first",
+        "edu: taxonomy (no.csv) must be a readable file; paths start at the series' folder",
         "column age (id and quasi-identifier) must have one role only",
     ]
 
@@ -264,7 +264,7 @@ def test_every_problem_of_every_file_is_said_at_once(paper: Path, capsys: pytest
         ("fourth.txt", "be a csv or a parquet file, and end in .csv or .parquet"),
         ("fifth.parquet", "be a parquet file that can be read"),
         ("sixth.csv (line 2)", "be encoded as utf-8"),
-        ("seventh.csv: group_id ('1' in 1 row)", "stand for rows with the same generalized values"),
+        ("seventh.csv: group_id ('1' in 1 row)", "mark rows with the same generalized values"),
         ("people.csv: age ('old' in 1 row)", "be whole numbers"),
         ("people.csv: release ('last' in 1 row)", "be the name of a release, or its number, from 1 to 7"),
     ]
@@ -279,7 +279,7 @@ def test_a_person_twice_in_a_release_is_a_problem_that_names_nobody(
     paper_people().drop(columns="release").to_csv(paper / "people.csv", index=False)
     assert audit(paper) == 2
     err = capsys.readouterr().err
-    assert "name (there more than once in rows 1, 4, 5, 7, 9 and 7 more) must be there once in each release" in err
+    assert "name (more than once in rows 1, 4, 5, 7, 9 and 7 more) must occur once in each release" in err
     assert "Bob" not in err
 
 
@@ -288,7 +288,7 @@ def test_a_person_without_an_id_is_a_problem(paper: Path, capsys: pytest.Capture
     known.loc[2, "name"] = None
     known.to_csv(paper / "people.csv", index=False)
     assert audit(paper) == 2
-    assert "people.csv: name (empty in row 3) must tell who each row is about" in capsys.readouterr().err
+    assert "people.csv: name (empty in row 3) must identify the person of each row" in capsys.readouterr().err
 
 
 def test_without_schema_and_people_the_command_says_what_they_are(

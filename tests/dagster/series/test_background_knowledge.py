@@ -121,10 +121,10 @@ def test_every_error_of_the_files_is_said_at_once(folder: Path) -> None:
     assert "knowledge.prior (prior.csv, line 3: deadly) must name values of result only" in said
     assert "knowledge.prior (prior.csv, line 4: old) must name values of age" in said
     assert "knowledge.prior (prior.csv, line 5: 1.5) must hold probabilities between 0 and 1" in said
-    assert "knowledge.prior (prior.csv: 30 has 0.9) must have probabilities that sum up to 1" not in said
+    assert "knowledge.prior (prior.csv: 30 has 0.9) must have probabilities that sum to 1" not in said
     assert "knowledge.transitions (transitions.csv, line 3: mild) must give each step of a class once" in said
-    assert "knowledge.transitions (transitions.csv: mild has 1.2) must have probabilities that sum up to 1" in said
-    assert "line 4: nowhere) must begin at a value, or at a state that something leads to" in said
+    assert "knowledge.transitions (transitions.csv: mild has 1.2) must have probabilities that sum to 1" in said
+    assert "line 4: nowhere) must start from a value, or from a state that some line leads to" in said
 
 
 def test_long_lists_of_errors_are_cut(folder: Path) -> None:
@@ -132,19 +132,19 @@ def test_long_lists_of_errors_are_cut(folder: Path) -> None:
     (folder / "prior.csv").write_text(f"value,probability\n{lines}")
     said = sentences(written(folder))
     assert len(said) == 11
-    assert "be mended in 20 more places" in said[-1]
+    assert "be corrected in 20 more places" in said[-1]
 
 
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        ("knowledge: {source: domain}\n", "knowledge.transitions must be given with `source: domain`, and only there"),
-        ("knowledge: {source: mined}\n", "knowledge.corpus must be given with `source: mined`, and only there"),
+        ("knowledge: {source: domain}\n", "knowledge.transitions must be given with `source: domain`, and only then"),
+        ("knowledge: {source: mined}\n", "knowledge.corpus must be given with `source: mined`, and only then"),
         ("knowledge: {classes: {zip: [1]}}\n", "knowledge.classes.zip must be one of the quasi-identifiers (age,"),
         ("knowledge: {classes: {age: [9, x]}}\n", "knowledge.classes.age (x) must list values of that column, or be"),
         ("knowledge: {classes: {age: [60, 50]}}\n", "knowledge.classes.age (60, 50) must ascend, each value once"),
-        ("knowledge: {prior: none.csv}\n", "knowledge.prior (none.csv) must be a file in the series' folder"),
-        ("adversary: {knowledge: {prior: none.csv}}\n", "adversary.knowledge.prior (none.csv) must be a file"),
+        ("knowledge: {prior: none.csv}\n", "knowledge.prior (none.csv) must be a readable file; paths start at"),
+        ("adversary: {knowledge: {prior: none.csv}}\n", "adversary.knowledge.prior (none.csv) must be a readable file"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_in_a_sentence(folder: Path, more: str, sentence: str) -> None:

@@ -95,20 +95,20 @@ def test_a_technique_that_knows_no_queries_gets_only_whom_the_release_asks_for(t
 @pytest.mark.parametrize(
     ("predicate", "said"),
     [
-        ("age >", "it cannot be read"),
-        ("age > (select 3)", "a subquery may not stand in it"),
-        ("exists (from read_csv('/etc/passwd'))", "a subquery may not stand in it"),
-        ("patient in (select patient from snapshot)", "a subquery may not stand in it"),
-        ("random() > 0.5", "the function random may not stand in it"),
-        ("age > getenv('AGE')::int", "the function getenv may not stand in it"),
-        ("count(*) > 3", "the function count_star may not stand in it"),
-        ("row_number() over () > 3", "a window may not stand in it"),
-        ("other.age > 3", "the name other.age may not stand in it"),
+        ("age >", "it cannot be parsed"),
+        ("age > (select 3)", "a subquery is not allowed"),
+        ("exists (from read_csv('/etc/passwd'))", "a subquery is not allowed"),
+        ("patient in (select patient from snapshot)", "a subquery is not allowed"),
+        ("random() > 0.5", "the function random is not allowed"),
+        ("age > getenv('AGE')::int", "the function getenv is not allowed"),
+        ("count(*) > 3", "the function count_star is not allowed"),
+        ("row_number() over () > 3", "a window is not allowed"),
+        ("other.age > 3", "the name other.age is not allowed"),
         ("age > 3) order by (age", "must be one condition and nothing else"),
         ("age > 3); drop table snapshot; select (1", "Only SELECT statements"),
         ("age > 3); select * from snapshot where (age > 4", "must be one condition and nothing else"),
         ("age > 3) union select * from snapshot where (age > 4", "must be one condition and nothing else"),
-        ("age > ?", "a parameter may not stand in it"),
+        ("age > ?", "a parameter is not allowed"),
     ],
 )
 def test_what_is_not_a_condition_over_the_own_columns_is_refused_before_it_runs(
@@ -164,7 +164,7 @@ def test_a_predicate_over_the_sensitive_column_is_refused_because_it_tells_value
         load_series(path)
     (sentence,) = str(caught.value).splitlines()
     assert sentence.startswith("releases.select.r2")
-    assert "must not speak of the sensitive column disease" in sentence
+    assert "must not use the sensitive column disease" in sentence
 
 
 def run(path: Path, *arguments: str) -> int:

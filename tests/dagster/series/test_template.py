@@ -39,6 +39,6 @@ def test_the_example_is_explained_line_by_line(series):
 
 def test_an_example_never_overwrites_a_file(tmp_path):
     (tmp_path / "series.yaml").write_text("mine")
-    with pytest.raises(InvalidParameter, match=r"series\.yaml\) must not be there yet; choose an empty folder"):
+    with pytest.raises(InvalidParameter, match=r"series\.yaml\) must not exist yet; choose an empty folder"):
         write_example(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["series.yaml"]

@@ -10,7 +10,7 @@ from reanon_core.model.coding import LEAST_CODE, MOST_CODE
 from reanon_core.model.errors import InvalidSnapshot
 from reanon_core.model.schema import Schema
 from reanon_dagster.series.series_file import load_schema
-from reanon_dagster.sources.external_releases import read_foreign
+from reanon_dagster.sources.external_releases import read_external_releases
 
 TREE = "primary,school,any\nsecondary,school,any\nbachelor,higher,any\nmaster,higher,any\n"
 
@@ -25,7 +25,7 @@ def schema_of(tmp_path: Path, column: str) -> Schema:
 def box(tmp_path: Path, column: str, text: object) -> tuple[int, int, int]:
     schema = schema_of(tmp_path, column)
     pd.DataFrame({"qi": [text], "disease": ["flu"]}).to_csv(tmp_path / "one.csv", index=False)
-    boxes = read_foreign([tmp_path / "one.csv"], schema).releases[0].release.boxes
+    boxes = read_external_releases([tmp_path / "one.csv"], schema).releases[0].release.boxes
     return int(boxes.low[0, 0]), int(boxes.high[0, 0]), int(boxes.missing[0, 0])
 
 
@@ -100,8 +100,8 @@ def test_a_star_also_covers_people_whose_value_is_missing(tmp_path: Path) -> Non
     [
         ("{}", "old", "be a number, an interval such as 20-29, [20, 29], [20, 30) or >=20, or * for any value"),
         ("{}", "2024-03-01", "be a number, an interval"),
-        ("{}", "[30, 20]", "hold at least one value"),
-        ("{}", "(20, 21)", "hold at least one value"),
+        ("{}", "[30, 20]", "contain at least one value"),
+        ("{}", "(20, 21)", "contain at least one value"),
         ("{}", "34.5", "be a multiple of its granularity 1, or an interval"),
         ("{}", "99999999999", "be small enough to have a code"),
         ("{}", "Inf", "be small enough to have a code"),
@@ -123,7 +123,7 @@ def test_a_text_that_covers_nothing_is_a_problem(tmp_path: Path, column: str, te
 def boxes_of(tmp_path: Path, column: str, frame: pd.DataFrame) -> list[tuple[int, int, int]]:
     schema = schema_of(tmp_path, column)
     frame.to_parquet(tmp_path / "some.parquet")
-    boxes = read_foreign([tmp_path / "some.parquet"], schema).releases[0].release.boxes
+    boxes = read_external_releases([tmp_path / "some.parquet"], schema).releases[0].release.boxes
     return sorted(zip(boxes.low[0].tolist(), boxes.high[0].tolist(), boxes.missing[0].tolist(), strict=True))
 
 
@@ -158,7 +158,8 @@ def test_rows_are_grouped_by_group_id_or_else_by_their_boxes(tmp_path: Path) -> 
     frame.to_csv(tmp_path / "by_box.csv", index=False)
     frame.assign(group_id=["x", "y", "x", "z"]).to_csv(tmp_path / "by_id.csv", index=False)
     by_box, by_id = (
-        one.release for one in read_foreign([tmp_path / "by_box.csv", tmp_path / "by_id.csv"], schema).releases
+        one.release
+        for one in read_external_releases([tmp_path / "by_box.csv", tmp_path / "by_id.csv"], schema).releases
     )
     assert by_box.group.tolist() == [0, 0, 0, 1]
     assert by_id.group.tolist() == [0, 1, 0, 2]
@@ -169,7 +170,7 @@ def test_an_empty_release_shows_nobody(tmp_path: Path) -> None:
     schema = schema_of(tmp_path, "{}")
     (tmp_path / "empty.csv").write_text("qi,disease\n")
     pd.DataFrame({"qi": [], "disease": []}).to_parquet(tmp_path / "empty.parquet")
-    history = read_foreign([tmp_path / "empty.csv", tmp_path / "empty.parquet"], schema)
+    history = read_external_releases([tmp_path / "empty.csv", tmp_path / "empty.parquet"], schema)
     assert [(one.release.size, one.release.boxes.count) for one in history.releases] == [(0, 0), (0, 0)]
 
 
@@ -177,7 +178,7 @@ def test_sensitive_values_are_numbered_as_they_first_appear(tmp_path: Path) -> N
     schema = schema_of(tmp_path, "{}")
     for name, values in (("b", ["flu", "cold"]), ("a", ["asthma", "flu"])):
         pd.DataFrame({"qi": [1, 1], "disease": values}).to_csv(tmp_path / f"{name}.csv", index=False)
-    history = read_foreign([tmp_path / "b.csv", tmp_path / "a.csv"], schema)
+    history = read_external_releases([tmp_path / "b.csv", tmp_path / "a.csv"], schema)
     assert history.schema.sensitive.values == ("cold", "flu", "asthma")
     assert [one.release.sensitive.tolist() for one in history.releases] == [[1, 0], [2, 1]]
 

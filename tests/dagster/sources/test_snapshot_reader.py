@@ -181,18 +181,15 @@ def test_ids_without_one_exact_text_are_refused(from_parquet, column):
 def test_ids_that_are_there_twice_are_named_by_their_rows_and_never_by_themselves(from_csv):
     found = said(from_csv, CSV + "Ann,30,70,2024-03-01,no,flu\n")
     assert found == [
-        (
-            "name (1 id is there more than once, in rows 1 and 4) must be there once in a snapshot; "
-            "a snapshot has one row per person"
-        )
+        ("name (1 id more than once, in rows 1 and 4) must be unique in a snapshot; a snapshot has one row per person")
     ]
 
 
 def test_empty_ids_are_named_by_their_rows(from_csv, from_parquet):
     found = said(from_csv, CSV + ",30,70,2024-03-01,no,flu\n,30,70,2024-03-01,no,flu\n")
-    assert found == ["name (empty in rows 4 and 5) must tell who each row is about"]
+    assert found == ["name (empty in rows 4 and 5) must identify the person of each row"]
     assert said(from_parquet, {"name": ["", None], "age": [1, 2], "disease": ["a", "b"]}) == [
-        "name (empty in rows 1 and 2) must tell who each row is about"
+        "name (empty in rows 1 and 2) must identify the person of each row"
     ]
 
 
@@ -212,14 +209,11 @@ Xenia-Secret,230,80.55,maybe,
     found = said(from_csv, content)
     assert found == [
         "column admitted must be in r1.csv; its columns are name, age, weight, smoker, disease",
-        "name (empty in row 3) must tell who each row is about",
-        (
-            "name (1 id is there more than once, in rows 1 and 2) must be there once in a snapshot; "
-            "a snapshot has one row per person"
-        ),
+        "name (empty in row 3) must identify the person of each row",
+        ("name (1 id more than once, in rows 1 and 2) must be unique in a snapshot; a snapshot has one row per person"),
         "weight ('heavy' in 1 row) must be numbers",
         (
-            "disease (' flu') must not begin or end with a space, because ' flu' and 'flu' would pass for two diseases"
+            "disease (' flu') must not begin or end with a space, because ' flu' and 'flu' would count as two values"
             "; trim the values in the source"
         ),
         (

@@ -20,7 +20,7 @@ from reanon_core.model.errors import (
     collect_problems,
     require,
 )
-from reanon_core.model.published_columns import published_columns
+from reanon_core.model.published_columns import clash_problems
 from reanon_core.model.schema import Schema, Sensitive
 from reanon_core.published_release import PublishedRelease
 from reanon_core.publishing import publish
@@ -279,10 +279,6 @@ def _schema(
     )
     if id_column in schema.columns:
         problems.append(Problem(f"column {id_column}", "have one role only", "id and another"))
-    names = [column.name.lower() for column in published_columns(schema)]
-    problems += [
-        Problem(f"published column {name}", "come from one column only", help="rename a column of the source")
-        for name in sorted({name for name in names if names.count(name) > 1})
-    ]
+    problems += clash_problems(schema)
     require(problems, InvalidSchema)
     return schema

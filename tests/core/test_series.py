@@ -159,7 +159,7 @@ def test_one_id_in_two_unicode_forms_is_one_person() -> None:
     twice = frame.copy()
     twice.loc[1, "patient"] = unicodedata.normalize("NFD", "Zoë")
     with pytest.raises(
-        reanon.InvalidSnapshot, match=r"patient \(1 id is there more than once, in rows 1 and 2\) must be"
+        reanon.InvalidSnapshot, match=r"patient \(1 id more than once, in rows 1 and 2\) must be unique"
     ):
         series().publish(twice, name="q1")
     one = series()

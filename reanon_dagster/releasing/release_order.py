@@ -105,7 +105,7 @@ def require_same_input(record: ReleaseRecord, input_digest: str) -> None:
     if record.input_digest != input_digest:
         raise Refused(
             f"release {record.release} was published from another snapshot or selection, and a published release "
-            f"cannot change; restore its snapshot, and make the correction in the next release"
+            f"cannot change; restore the original, and make the correction in the next release"
         )
 
 

@@ -163,7 +163,7 @@ def test_the_latest_release_from_another_snapshot_is_refused_with_the_way_out(
     before = committed(maker)
     correct(tmp_path, "r1", people(120))
     refusal = maker.refusal("r1", assets)
-    assert "restore its snapshot" in refusal
+    assert "restore the original" in refusal
     assert "make the correction in the next release" in refusal
     assert committed(maker) == before
     assert maker.made("published") == ["r1"]

@@ -10,7 +10,6 @@ import pytest
 from builders.assets import Maker
 from builders.series import lively, write_series
 
-from reanon_core.tables import snapshot_table
 from reanon_dagster.cli import main
 from reanon_dagster.definitions import series_definitions
 from reanon_dagster.sources import snapshot_reader
@@ -20,7 +19,7 @@ COUNTED: dict[str, tuple[ModuleType, str]] = {
     "state": (store_reader, "state"),
     "memories": (store_reader, "memories"),
     "table": (snapshot_reader, "read_table"),
-    "coding": (snapshot_table, "coded_sensitive"),
+    "coding": (snapshot_reader, "coded_table"),
 }
 """What is counted: unpacking the state, unpacking the checks' memories, parsing a snapshot, coding it."""
 

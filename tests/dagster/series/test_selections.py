@@ -236,7 +236,7 @@ def test_another_predicate_for_what_is_out_is_refused_and_for_older_releases_doe
     path.write_text(selecting(BPG, r2="age > 31"))
     capsys.readouterr()
     assert run(path, "publish", "--release", "r2") == 1
-    assert "was published from another snapshot or" in capsys.readouterr().err
+    assert "another snapshot or selection" in capsys.readouterr().err
     assert run(path, "publish", "--release", "r3") == 0
     path.write_text(selecting(BPG, r2="age > 32", r4="age < 50"))
     assert run(path, "validate") == 0

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-import reanon_core
-
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
     [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("reanon_core/**/*.md"), *ROOT.glob("data/**/*.md")]
@@ -136,7 +134,6 @@ def test_the_commands_of_the_readme_and_the_analysts_code_run(tmp_path: Path, mo
     shutil.rmtree(tmp_path / "my-series")
 
 
-@pytest.mark.skipif(not hasattr(reanon_core, "Series"), reason="reanon_core.Series is not there yet")
 def test_the_python_of_the_readme_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     names: dict[str, object] = {}

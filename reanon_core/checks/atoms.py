@@ -1,4 +1,4 @@
-"""Atoms: whoever compares all releases finds everybody among enough people, with enough values in each release."""
+"""Atoms: comparing all releases leaves enough people, with enough values in each release, for everyone."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,7 +15,7 @@ from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
 
 UNPUBLISHED = -1
-"""Stands for a value where a person's atom has fewer columns than another."""
+"""The value in a column that a person's atom does not have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,20 +23,20 @@ class Atoms:
     """Every atom of the history has k people, and ell values in each release that shows it.
 
     An atom is all people with the same trace: in every release the same group, or all of them absent. Whatever releases
-    an adversary compares, the people who could be the target are a union of atoms, and nothing published tells the
-    members of an atom apart. So this rule is as good as testing every intersection and difference of all releases.
+    an adversary compares, the candidates for a target are a union of atoms, and nothing published distinguishes the
+    members of an atom. So this rule is equivalent to testing every intersection and difference of all releases.
     """
 
     name: ClassVar[str] = "atoms"
     needs_knowledge: ClassVar[bool] = False
 
     k: int
-    """The least number of people of an atom; at least 2."""
+    """The least number of people in an atom; at least 2."""
     ell: int = 1
     """The least number of different values that each release shows of an atom; at least 1."""
 
     def __post_init__(self) -> None:
-        """Hold the ranges."""
+        """Check the ranges."""
         problems = []
         if self.k < 2:
             problems.append(Problem("k", "be at least 2", str(self.k)))
@@ -45,7 +45,7 @@ class Atoms:
         require(problems, InvalidParameter)
 
     def initial_memory(self) -> Memory:
-        """Nobody was published yet."""
+        """No one was published yet."""
         return {
             "persons": np.empty(0, np.int64),
             "atoms": np.empty(0, np.int32),
@@ -56,11 +56,11 @@ class Atoms:
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
         """Divide the atoms by the groups of this release, and judge each on every column that was published of it.
 
-        Ensures: an atom that broke the rule is remembered too, so that it stays a violation.
+        Ensures: an atom that breaks the rule stays in the memory, so that it stays a violation.
         """
         if lost := unreadable(entry):
             return unreadable_verdict(self.name, lost), memory
-        persons, before, now = _everybody(np.asarray(memory["persons"], np.int64), entry.trace.persons)
+        persons, before, now = _everyone(np.asarray(memory["persons"], np.int64), entry.trace.persons)
         group, value = _placed(hosting_groups(entry), now), _placed(_published_values(entry), now)
         atom, atoms = _divided(_placed(np.asarray(memory["atoms"], np.int32), before), group)
         past = np.asarray(memory["columns"], np.int32)
@@ -99,7 +99,7 @@ class Atoms:
 
 
 def _made_up(entry: Entry, columns: Int32, before: Int64, now: Int64) -> int:
-    """How many people are published though they are not in the table, and not as an earlier release showed them."""
+    """How many people who are not in the table are published with a value that no earlier release showed."""
     snapshot = entry.snapshot
     if snapshot.origin is None:
         return 0
@@ -115,8 +115,8 @@ def _published_values(entry: Entry) -> Int32:
     return entry.release.sensitive[entry.trace.rows]
 
 
-def _everybody(past: Int64, traced: Int64) -> tuple[Int64, Int64, Int64]:
-    """Everybody published so far in ascending order; their place in the past and in this release, -1 without one."""
+def _everyone(past: Int64, traced: Int64) -> tuple[Int64, Int64, Int64]:
+    """Everyone published so far in ascending order, and their place in the memory and in this release, or -1."""
     persons = np.union1d(past, traced)
     before, now = np.full(len(persons), -1), np.full(len(persons), -1)
     before[persons.searchsorted(past)] = np.arange(len(past))
@@ -125,19 +125,19 @@ def _everybody(past: Int64, traced: Int64) -> tuple[Int64, Int64, Int64]:
 
 
 def _placed(numbers: Int32, place: Int64) -> Int32:
-    """The number at each place, -1 where there is no place."""
+    """The number at each place, -1 where the place is -1."""
     return np.append(numbers, np.int32(-1))[place]
 
 
 def _divided(atom: Int32, group: Int32) -> tuple[Int32, int]:
-    """The new atom of everybody: the same atom before, or none, and the same group now, or none."""
+    """The new atom of each person: the same old atom, or none, and the same group now, or none."""
     groups = int(group.max(initial=-1)) + 2
     different, number = np.unique((atom.astype(np.int64) + 1) * groups + group + 1, return_inverse=True)
     return number.astype(np.int32), len(different)
 
 
 def _with_column(columns: Int32, value: Int32, atom: Int32, atoms: int) -> Int32:
-    """The columns with this release; an atom that shows in it what an older column shows needs no new one."""
+    """The columns with this release; an atom whose values equal those of an older column needs no new one."""
     shown = np.flatnonzero(value != UNPUBLISHED)
     needed = np.zeros(atoms, dtype=np.bool_)
     needed[atom[shown]] = True
@@ -161,7 +161,7 @@ def _distinct(atom: Int32, value: Int32, atoms: int) -> Int64:
     """How many different values each atom has."""
     width = int(value.max(initial=0)) + 1
     keys = atom.astype(np.int64) * width + value
-    if atoms * width <= 16 * len(keys):  # a table of all pairs is quicker to fill than the pairs are to sort
+    if atoms * width <= 16 * len(keys):  # filling a table of all pairs is faster than sorting the pairs
         seen: Bool = np.zeros(atoms * width, dtype=np.bool_)
         seen[keys] = True
         keys = np.flatnonzero(seen)

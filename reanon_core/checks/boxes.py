@@ -1,4 +1,4 @@
-"""The published intervals as the judge reads them: right in themselves, and right for their members."""
+"""Flaws of published intervals, in themselves and against the values of their members."""
 
 from collections.abc import Sequence
 
@@ -10,14 +10,14 @@ from reanon_core.model.schema import QuasiIdentifier
 
 
 def unpublished_flaws(boxes: Boxes, shown: Bool) -> int:
-    """How many boxes say something of a column that is not shown."""
+    """How many boxes reveal something about a column that is not shown."""
     low, high, missing = ANYTHING
     says = (boxes.low != low) | (boxes.high != high) | (boxes.missing != missing)
     return _count(says[~shown])
 
 
 def box_flaws(boxes: Boxes, columns: Sequence[QuasiIdentifier], shown: Bool) -> dict[str, int]:
-    """What is wrong with the intervals whoever their members are: one count for each group and shown column.
+    """Flaws of the intervals themselves, counted over groups and shown columns.
 
     Paper: [XT07] Definition 2, and Section 4.1 on the least length of an interval.
     """
@@ -25,7 +25,7 @@ def box_flaws(boxes: Boxes, columns: Sequence[QuasiIdentifier], shown: Bool) -> 
         boxes = Boxes(boxes.low[shown], boxes.high[shown], boxes.missing[shown])
         columns = [column for column, here in zip(columns, shown, strict=True) if here]
     low, high = boxes.low.astype(np.int64), boxes.high.astype(np.int64)
-    interval = boxes.missing != ALL_MISSING  # elsewhere there is no interval to judge
+    interval = boxes.missing != ALL_MISSING  # without members that have a value there is no interval
     absent = (boxes.low == MISSING, boxes.high == MISSING)
     least = np.array([column.min_width for column in columns], dtype=np.int64)[:, None]
     return {
@@ -38,10 +38,10 @@ def box_flaws(boxes: Boxes, columns: Sequence[QuasiIdentifier], shown: Bool) -> 
 
 
 def membership_flaws(boxes: Boxes, qi: Int32, position: Int64, group: Int32, *, grouped: bool = True) -> dict[str, int]:
-    """What is wrong between the intervals and the values of the people behind them.
+    """Flaws of the intervals against the values of their members.
 
     `position` and `group` say where each published person is in the snapshot and in the release. Where rows have boxes
-    of their own, a box covers others besides its row's person, so that its flag is not theirs alone.
+    of their own, a box covers other people too, so its missing sign is not judged by its row's person.
     Paper: [XT07] Definition 2, property 2: the interval covers the value.
     """
     uncovered = flags = 0
@@ -55,7 +55,7 @@ def membership_flaws(boxes: Boxes, qi: Int32, position: Int64, group: Int32, *, 
 
 
 def _wrong_flags(missing: Int8, members: Int64, lacking: Int32) -> Bool:
-    """Groups whose flag is not what their members say; a group of counterfeits alone has none to say it."""
+    """Groups whose missing sign contradicts their members; a group of counterfeits alone has no members."""
     lack = np.bincount(lacking, minlength=len(members))
     expected = np.where(lack == 0, NONE_MISSING, np.where(lack == members, ALL_MISSING, SOME_MISSING))
     wrong: Bool = (members > 0) & (missing != expected)
@@ -71,7 +71,7 @@ def _outside(boxes: Boxes, columns: Sequence[QuasiIdentifier]) -> Bool:
 
 
 def _declared_domain(column: QuasiIdentifier) -> tuple[int, int] | None:
-    """First and last code; the values of a category are its leaves, whether or not a domain is written down."""
+    """The first and last code; the values of a category are its leaves, whether or not a domain is declared."""
     if column.domain is None and column.taxonomy is not None:
         return 0, len(column.taxonomy.leaves) - 1
     return column.domain

@@ -1,4 +1,4 @@
-"""The groups of a release as every judge reads them: sizes, how often each value appears, signatures."""
+"""The groups of a release as all checks read them: sizes, value counts, signatures."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from reanon_core.model.verdict import Verdict
 BITS = 64
 """The number of bits of a word."""
 DENSE = 16
-"""A table of this many entries a row is still quicker to fill than the rows are to sort."""
+"""Up to this many entries per row, filling a table is faster than sorting the rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +49,12 @@ def value_counts(entry: Entry) -> ValueCounts:
 
 
 def _counted(keys: Int64, end: int) -> tuple[Int64, Int64]:
-    """The different keys in ascending order, and how often each appears."""
+    """The distinct keys in ascending order, and how often each appears."""
     if end <= DENSE * len(keys):
         table = np.bincount(keys, minlength=end)
         pairs = np.flatnonzero(table)
         return pairs, table[pairs]
-    # A table of all pairs would be mostly empty, and too large where groups and values are many.
+    # A table of all pairs would be mostly empty, and too large if there are many groups and values.
     keys.sort()
     first = np.flatnonzero(np.diff(keys, prepend=-1))
     return keys[first], np.diff(first, append=len(keys))
@@ -66,7 +66,7 @@ def distinct_values(counts: ValueCounts) -> Int64:
 
 
 def largest_counts(counts: ValueCounts) -> Int64:
-    """The number of rows that carry the most frequent value of each group."""
+    """The number of rows with the most frequent value of each group."""
     largest = np.zeros(counts.groups, dtype=np.int64)
     if len(counts.group):
         first = np.flatnonzero(np.diff(counts.group, prepend=-1))
@@ -95,7 +95,7 @@ def hosting_groups(entry: Entry) -> Int32:
 
 
 def silent(entry: Entry) -> bool:
-    """Whether the release shows no sensitive value at all, so that a rule about values has nothing to judge."""
+    """Whether the release shows no sensitive value, so that a rule about values has nothing to judge."""
     shown = entry.release.shows(entry.snapshot.schema.sensitive.name)
     return not shown and bool((entry.release.sensitive == UNPUBLISHED).all())
 
@@ -107,7 +107,7 @@ def silent_verdict(check: str) -> Verdict:
 
 
 def unreadable(entry: Entry) -> int:
-    """How many numbers of the release and its trace point nowhere, so that no rule can be judged on them."""
+    """How many numbers of the release and its trace refer to nothing, so that no rule can be judged."""
     release, trace = entry.release, entry.trace
     if len(release.group) != len(release.sensitive) or len(trace.persons) != len(trace.rows):
         return max(1, len(release.group))
@@ -122,12 +122,12 @@ def unreadable(entry: Entry) -> int:
 
 def unreadable_verdict(check: str, numbers: int) -> Verdict:
     """The verdict on a release that cannot be read: a rule that cannot be judged does not hold."""
-    sentence = "every group, value and traced row of the release exists, and nobody is traced twice"
+    sentence = "every group, value and traced row of the release exists, and no one is traced twice"
     return Verdict(check, holds=False, violations=numbers, observed={"unreadable": numbers}, sentence=sentence)
 
 
 def size_summary(sizes: Int64) -> dict[str, float]:
-    """What a person wants to see of the groups beside any verdict."""
+    """What every verdict shows about the groups."""
     return {"groups": len(sizes), "smallest group": int(sizes.min()) if len(sizes) else 0}
 
 

@@ -1,4 +1,4 @@
-"""k-anonymity: nobody is alone with fewer than k - 1 others."""
+"""k-anonymity: every row shares its generalized values with at least k - 1 others."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -23,15 +23,15 @@ class KAnonymity:
     needs_knowledge: ClassVar[bool] = False
 
     k: int
-    """The least number of rows of a group; at least 2."""
+    """The least number of rows in a group; at least 2."""
 
     def __post_init__(self) -> None:
-        """Hold the range."""
+        """Check the range."""
         if self.k < 2:
             raise InvalidParameter(Problem("k", "be at least 2", str(self.k)))
 
     def initial_memory(self) -> Memory:
-        """Nothing: each release is judged alone."""
+        """Empty, because each release is judged by itself."""
         return {}
 
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:

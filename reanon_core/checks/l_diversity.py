@@ -35,12 +35,12 @@ class LDiversity:
     needs_knowledge: ClassVar[bool] = False
 
     ell: int
-    """How well values must be represented; at least 2."""
+    """The least number of values in a group, or the frequency bound one in ell; at least 2."""
     form: Form = "distinct"
     """`distinct` counts the values of a group; `frequency` bounds the share of its most frequent value."""
 
     def __post_init__(self) -> None:
-        """Hold the ranges."""
+        """Check the ranges."""
         problems = []
         if self.ell < 2:
             problems.append(Problem("ell", "be at least 2", str(self.ell)))
@@ -49,7 +49,7 @@ class LDiversity:
         require(problems, InvalidParameter)
 
     def initial_memory(self) -> Memory:
-        """Nothing: each release is judged alone."""
+        """Empty, because each release is judged by itself."""
         return {}
 
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
@@ -64,7 +64,7 @@ class LDiversity:
             poor = distinct < self.ell
             sentence = f"every group has at least {self.ell} different sensitive values"
         else:
-            # A group without rows has no share at all: it is a flaw here as in the distinct form.
+            # A group without rows violates the frequency form as it does the distinct form.
             poor = (largest * self.ell > sizes) | (sizes == 0)
             sentence = f"in every group at most one row in {self.ell} has the same sensitive value"
         violations = int(np.count_nonzero(poor))

@@ -1,4 +1,4 @@
-"""t-closeness: the values of every group are distributed nearly as in the whole release."""
+"""t-closeness: the values of every group are distributed similarly to those of the whole release."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
@@ -32,12 +32,12 @@ class TCloseness:
     t: float
     """The greatest distance allowed."""
     distance: Distance = "equal"
-    """How far values are apart: all the same, by their declared order, or by their taxonomy."""
+    """The ground distance between values: equal, by their declared order, or by their taxonomy."""
     whole: Whole = "release"
-    """What groups are held against: all published rows, or the whole table, withheld rows included."""
+    """What groups are compared with: all published rows, or the whole table, withheld rows included."""
 
     def __post_init__(self) -> None:
-        """Hold the range."""
+        """Check the ranges."""
         problems = [] if 0 <= self.t <= 1 else [Problem("t", "be between 0 and 1", str(self.t))]
         for option, allowed in (("distance", Distance), ("whole", Whole)):
             if getattr(self, option) not in get_args(allowed):
@@ -46,7 +46,7 @@ class TCloseness:
         require(problems, InvalidParameter)
 
     def initial_memory(self) -> Memory:
-        """A release is judged by itself."""
+        """Empty, because each release is judged by itself."""
         return {}
 
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
@@ -60,23 +60,23 @@ class TCloseness:
         table = np.zeros((release.boxes.count, values))
         np.add.at(table, (release.group, release.sensitive), 1)
         sizes = table.sum(axis=1, keepdims=True)
-        everybody = release.sensitive if self.whole == "release" else entry.snapshot.sensitive
-        share = np.bincount(everybody, minlength=values) / max(1, len(everybody))
+        everyone = release.sensitive if self.whole == "release" else entry.snapshot.sensitive
+        share = np.bincount(everyone, minlength=values) / max(1, len(everyone))
         difference = table / np.maximum(sizes, 1) - share
-        apart = self._apart(difference, schema.sensitive.taxonomy)
-        far = int((apart > self.t + ROUNDING).sum())
+        distances = self._distances(difference, schema.sensitive.taxonomy)
+        far = int((distances > self.t + ROUNDING).sum())
         of = "release" if self.whole == "release" else "table"
         verdict = Verdict(
             check=self.name,
             holds=far == 0,
             violations=far,
-            observed={"greatest distance": float(apart.max(initial=0.0)), "groups": release.boxes.count},
+            observed={"greatest distance": float(distances.max(initial=0.0)), "groups": release.boxes.count},
             sentence=f"in every group the values are within {self.t:g} of their distribution in the whole {of}",
         )
         return verdict, memory
 
-    def _apart(self, difference: Float64, taxonomy: Taxonomy | None) -> Float64:
-        """The earth mover's distance of each group, from what it has more or less of each value [groups, values]."""
+    def _distances(self, difference: Float64, taxonomy: Taxonomy | None) -> Float64:
+        """The earth mover's distance of each group, given its surplus of each value [groups, values]."""
         if self.distance == "ordered":
             carried: Float64 = np.abs(np.cumsum(difference, axis=1)).sum(axis=1)
             carried /= max(1, difference.shape[1] - 1)
@@ -84,16 +84,16 @@ class TCloseness:
         if self.distance == "hierarchical":
             if taxonomy is None:
                 raise InvalidParameter(Problem("sensitive.taxonomy", "be declared for the distance `hierarchical`"))
-            return _up_the_tree(difference, taxonomy)
+            return _tree_distances(difference, taxonomy)
         half: Float64 = np.abs(difference).sum(axis=1) / 2
         return half
 
 
-def _up_the_tree(difference: Float64, taxonomy: Taxonomy) -> Float64:
-    """What must be moved within each node, at the cost of the node's height.
+def _tree_distances(difference: Float64, taxonomy: Taxonomy) -> Float64:
+    """The hierarchical distance: what must be moved within each node, at the cost of the node's height.
 
-    Source: Li, Li and Venkatasubramanian (2007): below a node, what its children have too much of meets what they have
-    too little of; the rest is handed on to the node above.
+    Source: Li, Li and Venkatasubramanian (2007): below a node, the surplus of some children covers the deficit of
+    others; the rest is passed on to the node above.
     """
     deepest = max(len(path) for path in taxonomy.paths) - 1
     surplus: dict[tuple[str, ...], Float64] = {}

@@ -1,4 +1,4 @@
-"""Well-formedness: the release is a counterfeited generalization of the snapshot, and says so truly."""
+"""Well-formedness: the release is a counterfeited generalization of the snapshot, with true counterfeit counts."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,23 +15,24 @@ from reanon_core.protocols import Memory
 
 @dataclass(frozen=True, kw_only=True)
 class WellFormedness:
-    """Every published row is one person's, truly and within its box, or a counterfeit that is accounted for.
+    """Every published row is one person's own, within its box, or a counterfeit that is counted.
 
-    Paper: [XT07] Definitions 2 and 3. A person who is asked for and has no traced row counts as withheld. A row traced
-    to somebody invented is a counterfeit: it stands in its box, and is counted.
+    Paper: [XT07] Definitions 2 and 3. A selected person without a traced row counts as withheld. A row that is traced
+    to an invented person is a counterfeit: it must lie in its box and be counted.
     """
 
     name: ClassVar[str] = "well-formedness"
     needs_knowledge: ClassVar[bool] = False
 
     def initial_memory(self) -> Memory:
-        """Nothing: each release is judged alone."""
+        """Empty, because each release is judged by itself."""
         return {}
 
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
-        """Count what is wrong, by sort."""
+        """Count the flaws by kind."""
         flaws = _shape_flaws(entry) or _flaws(entry)
         violations = sum(flaws.values())
+        # These names are in the manifests of 0.1.0, so they stay.
         observed: dict[str, float] = {
             "rows": entry.release.size,
             "groups": entry.release.boxes.count,
@@ -46,8 +47,8 @@ class WellFormedness:
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
-    """One traced row that can be read: where the person is in the snapshot, and which row shows them."""
+class Links:
+    """The traced rows that can be read: where the person is in the snapshot, and which row shows them."""
 
     position: Int64  # [r] in the snapshot
     row: Int32  # [r] of the release
@@ -55,7 +56,7 @@ class Link:
 
 
 def _shape_flaws(entry: Entry) -> dict[str, int]:
-    """Arrays that do not belong together; nothing else can be judged then."""
+    """Arrays whose shapes do not match; nothing else can be judged then."""
     release, boxes, trace = entry.release, entry.release.boxes, entry.trace
     columns = len(entry.snapshot.schema.quasi_identifiers)
     torn = (
@@ -71,22 +72,22 @@ def _shape_flaws(entry: Entry) -> dict[str, int]:
 def _flaws(entry: Entry) -> dict[str, int]:
     schema, release = entry.snapshot.schema, entry.release
     known = _inside(release.group, release.boxes.count)
-    link = _link(entry, known)
+    links = _links(entry, known)
     shown = np.array([release.shows(name) for name in schema.names], dtype=np.bool_)
     return {
         "rows of no group": int(np.count_nonzero(~known)),
         "groups without rows": _absent(release.group[known], release.boxes.count),
         **_trace_flaws(entry),
-        **_value_flaws(entry, link),
+        **_value_flaws(entry, links),
         **_column_flaws(entry, shown),
         **box_flaws(release.boxes, schema.quasi_identifiers, shown),
-        **membership_flaws(release.boxes, entry.snapshot.qi, link.position, link.group, grouped=release.grouped),
+        **membership_flaws(release.boxes, entry.snapshot.qi, links.position, links.group, grouped=release.grouped),
         **_counterfeit_flaws(entry, known),
     }
 
 
-def _value_flaws(entry: Entry, link: Link) -> dict[str, int]:
-    """Sensitive values and non-identifiers: those of the person where they are shown, and nothing where they are not.
+def _value_flaws(entry: Entry, links: Links) -> dict[str, int]:
+    """Sensitive values and non-identifiers: the person's own where they are shown, nothing where they are not.
 
     Paper: [XT07] Definition 2, property 2: the sensitive value is the person's own.
     """
@@ -97,14 +98,14 @@ def _value_flaws(entry: Entry, link: Link) -> dict[str, int]:
     for (name, values), shown, true in zip(published, codes, (snapshot.sensitive, *snapshot.other), strict=True):
         if release.shows(name):
             unknown += _count_outside(shown, len(values))
-            wrong += int(np.count_nonzero(true[link.position] != shown[link.row]))
+            wrong += int(np.count_nonzero(true[links.position] != shown[links.row]))
         else:
             unknown += int(np.count_nonzero(shown != UNPUBLISHED))
     return {"rows with an unknown value": unknown, "people with a wrong value": wrong}
 
 
 def _column_flaws(entry: Entry, shown: Bool) -> dict[str, int]:
-    """What tells columns apart that are shown from those that are not; nothing for a release of all columns."""
+    """Flaws in which columns are shown; none for a release of all columns."""
     columns = entry.release.columns
     if columns is None:
         return {}
@@ -115,7 +116,7 @@ def _column_flaws(entry: Entry, shown: Bool) -> dict[str, int]:
     }
 
 
-def _link(entry: Entry, known: Bool) -> Link:
+def _links(entry: Entry, known: Bool) -> Links:
     """The traced rows that can be read: a person of the snapshot, a row of the release, a group with a box."""
     position, found = _positions(entry)
     row = entry.trace.rows
@@ -123,11 +124,11 @@ def _link(entry: Entry, known: Bool) -> Link:
     good[good] = known[row[good]]
     if not good.all():
         position, row = position[good], row[good]
-    return Link(position, row, entry.release.group[row])
+    return Links(position, row, entry.release.group[row])
 
 
 def _positions(entry: Entry) -> tuple[Int64, Bool]:
-    """Where each traced person is in the snapshot, and whether they are there at all."""
+    """Where each traced person is in the snapshot, and whether they are in it at all."""
     persons, traced = entry.snapshot.persons, entry.trace.persons
     if np.array_equal(persons, traced):
         return np.arange(len(traced)), np.ones(len(traced), dtype=np.bool_)
@@ -160,24 +161,24 @@ def _traced(entry: Entry) -> Bool:
     return traced
 
 
-def _shows_nobody(entry: Entry) -> Bool:
-    """Which published rows are counterfeits: not traced, or traced to somebody invented."""
-    nobody = ~_traced(entry)
+def _counterfeit_rows(entry: Entry) -> Bool:
+    """Which published rows are counterfeits: not traced, or traced to an invented person."""
+    counterfeit = ~_traced(entry)
     if entry.snapshot.origin is not None:
         position, found = _positions(entry)
         found &= _inside(entry.trace.rows, entry.release.size)
-        nobody[entry.trace.rows[found]] |= entry.snapshot.invented[position[found]]
-    return nobody
+        counterfeit[entry.trace.rows[found]] |= entry.snapshot.invented[position[found]]
+    return counterfeit
 
 
 def _invented(entry: Entry) -> int:
-    return int(np.count_nonzero(_shows_nobody(entry))) - int(np.count_nonzero(~_traced(entry)))
+    return int(np.count_nonzero(_counterfeit_rows(entry))) - int(np.count_nonzero(~_traced(entry)))
 
 
 def _counterfeit_flaws(entry: Entry, known: Bool) -> dict[str, int]:
     """Paper: [XT07] Definition 3: one row for each group that has counterfeits, with their number."""
     groups, auxiliary = entry.release.boxes.count, entry.auxiliary
-    actual = np.bincount(entry.release.group[_shows_nobody(entry) & known], minlength=groups)
+    actual = np.bincount(entry.release.group[_counterfeit_rows(entry) & known], minlength=groups)
     return {
         "groups with a wrong number of counterfeits": int(np.count_nonzero(actual != _declared(auxiliary, groups))),
         "counterfeit counts below one": int(np.count_nonzero(auxiliary.count < 1)),
@@ -187,7 +188,7 @@ def _counterfeit_flaws(entry: Entry, known: Bool) -> dict[str, int]:
 
 
 def _declared(auxiliary: Auxiliary, groups: int) -> Int64:
-    """How many counterfeits each group is said to hold; a group named twice holds both counts."""
+    """How many counterfeits the release declares for each group; a group that is listed twice has both counts."""
     inside = _inside(auxiliary.group, groups)
     declared = np.zeros(groups, dtype=np.int64)
     np.add.at(declared, auxiliary.group[inside], auxiliary.count[inside])

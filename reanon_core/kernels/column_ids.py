@@ -1,4 +1,4 @@
-"""Numbers for the columns of an array, so that equal columns get equal numbers."""
+"""Numbers for the columns of an array, such that equal columns have equal numbers."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ WORD = 2**62
 def numbered(rows: Int32) -> Int64:
     """A number for each column [n] of the array [d, n], from 0 on, in lexicographic order.
 
-    As many rows as fit share a word, because each sorting costs time.
+    As many rows as fit share a word, because every sort costs time.
     """
     number, room = np.zeros(rows.shape[1], dtype=np.int64), 1
     for row in rows.astype(np.int64) if rows.size else ():

@@ -30,7 +30,7 @@ def starts_of(key: Int32, distinct: int) -> Int64:
 
 @compiled
 def presorted(rank: Int32, distinct: int, starts: Int64) -> Int32:
-    """The entries of every segment in ascending (rank, entry) order, empty first.
+    """The entries of every segment in ascending (rank, entry) order, empty values first.
 
     Segment i is starts[i] .. starts[i + 1] - 1. A counting sort inside each segment, unless it is so short that the
     counts would cost more than a sort by comparison.

@@ -1,6 +1,6 @@
 """Ranks of several attributes packed into 64-bit words, so that one minimum gives the extent on all of them.
 
-A word is divided into fields of equal width. Each attribute owns two neighbouring fields: its rank, and the complement
+A word is divided into fields of equal width. Each attribute owns two adjacent fields: its rank, and the complement
 of its rank. The minimum of both over some rows is the least and the greatest rank. An empty value is the neutral
 element of the minimum. The top bit of a field is a guard for comparisons.
 """

@@ -79,14 +79,14 @@ def fresh_key(rng: np.random.Generator) -> UInt64:
 def keyed_permutation(count: int, rng: np.random.Generator) -> Int32:
     """A permutation that is a pseudorandom function of a fresh key.
 
-    What shows in a release never shows the generator's own numbers, only this function of them.
+    A release never reveals the generator's own numbers, only this function of them.
     """
     return uniform_order(siphash_words(np.arange(count), fresh_key(rng)))
 
 
 @compiled
 def siphash_words(words: Int64, key: UInt64) -> UInt64:
-    """The hash of each word, read as its eight bytes, little end first."""
+    """The hash of each word, read as eight bytes in little-endian order."""
     hashes = np.empty(len(words), dtype=np.uint64)
     k0, k1 = key[0], key[1]
     tail = np.uint64(8) << np.uint64(56)

@@ -6,15 +6,15 @@ from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Int32, UInt64
 
 COARSE_BITS = 10
-"""Keys are first dealt to so many bits' worth of piles: few enough that every pile's end stays in cache."""
+"""The leading bits that select the pile of a key: few enough that the ends of all piles stay in the cache."""
 
 
 @compiled
 def uniform_order(keys: UInt64) -> Int32:
     """The ascending, stable order of keys that are spread evenly over all 64-bit words, as hashes are.
 
-    Two deals by leading bits leave about one key in a pile, so that an insertion sort finishes; keys that are not
-    spread evenly only make it slower.
+    Two passes by leading bits leave about one key in a pile, and an insertion sort finishes. Keys that are not spread
+    evenly only make it slower.
     """
     count = len(keys)
     order, dealt = np.empty(count, dtype=np.int32), np.empty(count, dtype=np.uint64)
@@ -30,13 +30,13 @@ def uniform_order(keys: UInt64) -> Int32:
         ends[pile] += 1
     begin = 0
     for pile in range(1 << COARSE_BITS):
-        _deal_finely(order[begin : ends[pile]], dealt[begin : ends[pile]])
+        _sort_pile(order[begin : ends[pile]], dealt[begin : ends[pile]])
         begin = ends[pile]
     return order
 
 
 @compiled
-def _deal_finely(order: Int32, keys: UInt64) -> None:
+def _sort_pile(order: Int32, keys: UInt64) -> None:
     """Sort one pile in place, keys and entries together."""
     count = len(keys)
     bits = 1

@@ -1,1 +1,1 @@
-"""Utility: how much a release still tells, one measure per file."""
+"""Utility metrics: how much information a release preserves, one metric per file."""

@@ -1,4 +1,4 @@
-"""The volume of boxes: how many points of the grid of codes they hold."""
+"""The volume of boxes: how many points of the grid of codes they contain."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ def group_volumes(entry: Entry) -> Float64:
 
 
 def table_volume(entry: Entry) -> float:
-    """The number of points in the smallest box that holds everybody who is asked for."""
+    """The number of points in the smallest box that contains all selected people."""
     volume = 1.0
     for codes in entry.snapshot.answer().qi:
         present = codes[codes != MISSING]
@@ -25,9 +25,9 @@ def table_volume(entry: Entry) -> float:
 
 
 def group_sizes(entry: Entry, *, real: bool = False) -> tuple[Int64, Int64]:
-    """The number of rows of each group, and how many of them nobody asked for: counterfeits and dirty records.
+    """The number of rows of each group, and how many of them are not selected: counterfeits and dirty records.
 
-    With `real`, dirty records count as any other row.
+    With `real`, dirty records count as selected rows.
     """
     groups = entry.release.boxes.count
     sizes = np.bincount(entry.release.group, minlength=groups)

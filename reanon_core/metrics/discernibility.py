@@ -1,4 +1,4 @@
-"""Discernibility: how many rows each row cannot be told from."""
+"""Discernibility: from how many rows each row cannot be distinguished."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,14 +12,14 @@ from reanon_core.model.ledger import Entry
 class Discernibility:
     """The sum of the squared group sizes, counterfeits included.
 
-    Withheld rows are not penalized unless that is asked for: a release that withholds many looks better than it is.
+    Withheld rows are not penalized by default, so a release that withholds many looks better than it is.
     """
 
     name: ClassVar[str] = "discernibility"
     quick: ClassVar[bool] = True
 
     penalize: bool = False
-    """Whether each withheld row counts as one that cannot be told from any of the table."""
+    """Whether each withheld row counts as indistinguishable from all rows of the table."""
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
         """Sum the squares."""

@@ -1,4 +1,4 @@
-"""The domain of each quasi-identifier, which lengths and ranges are measured against."""
+"""The domain of each quasi-identifier, by which lengths and ranges are normalised."""
 
 import numpy as np
 
@@ -7,9 +7,9 @@ from reanon_core.model.snapshot import Snapshot
 
 
 def domains(snapshot: Snapshot) -> Int64:
-    """First and last code of each attribute, int64[2, d]: as declared, or as the snapshot shows them.
+    """First and last code of each attribute, int64[2, d]: as declared, or as they occur in the snapshot.
 
-    The values of a category are its leaves, whether or not a domain is written down. An attribute without any
+    The values of a category are its leaves, whether or not a domain is declared. An attribute without any
     value has the domain 0 to 0.
     """
     found = np.zeros((2, len(snapshot.schema.quasi_identifiers)), dtype=np.int64)

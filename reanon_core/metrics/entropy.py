@@ -1,4 +1,4 @@
-"""Entropy metrics: how many bits of information about the table a release still carries."""
+"""Entropy metrics: how many bits of information about the table a release preserves."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,17 +13,17 @@ from reanon_core.model.ledger import Entry
 
 @dataclass(frozen=True, kw_only=True)
 class FrequencyEntropy:
-    """FEM: the bits that tell groups apart by their sizes. Reconstructed from the BPG paper's prose.
+    """FEM: the bits that distinguish groups by their sizes. Reconstructed from the BPG paper's prose.
 
-    log2 of the number of people for the table itself, 0 for one group. Counterfeits, dirty records and withheld rows
-    lower it. To withhold a part of a group can raise it, because the group looks smaller.
+    It is log2 of the number of people for the table itself, and 0 for one group. Counterfeits, dirty records and
+    withheld rows lower it. Withholding part of a group can raise it, because the group looks smaller.
     """
 
     name: ClassVar[str] = "fem"
     quick: ClassVar[bool] = True
 
     real: bool = False
-    """Whether dirty records, people whom nobody asked for, count as information; otherwise they are extraneous."""
+    """Whether dirty records, which are not selected, count as information; otherwise they are extraneous."""
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
         """The mean of -log2(group size / people), over the real rows."""
@@ -33,17 +33,17 @@ class FrequencyEntropy:
 
 @dataclass(frozen=True, kw_only=True)
 class VolumeEntropy:
-    """VEM: the bits that tell boxes apart by their volumes. Reconstructed from the BPG paper's prose.
+    """VEM: the bits that distinguish boxes by their volumes. Reconstructed from the BPG paper's prose.
 
-    log2 of the table's volume for the table itself, 0 for one group. Counterfeits, dirty records and withheld rows
-    lower it.
+    It is log2 of the table's volume for the table itself, and 0 for one group. Counterfeits, dirty records and
+    withheld rows lower it.
     """
 
     name: ClassVar[str] = "vem"
     quick: ClassVar[bool] = True
 
     real: bool = False
-    """Whether dirty records, people whom nobody asked for, count as information; otherwise they are extraneous."""
+    """Whether dirty records, which are not selected, count as information; otherwise they are extraneous."""
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
         """The mean of -log2(box volume / table volume), over the real rows."""
@@ -52,7 +52,7 @@ class VolumeEntropy:
 
 
 def _information(entry: Entry, shares: Float64, *, real: bool) -> float:
-    """The weighted mean of -log2(share): a group weighs as its rows that count, among all people and all extra rows."""
+    """The mean of -log2(share) over groups, weighted by their rows that count, among all people and extra rows."""
     sizes, extra = group_sizes(entry, real=real)
     total = entry.snapshot.answer().size + int(extra.sum())
     full = sizes > 0

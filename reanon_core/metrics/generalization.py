@@ -1,4 +1,4 @@
-"""Generalization: how long the published intervals are, measured against their domains."""
+"""Generalization: how long the published intervals are relative to their domains."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from reanon_core.model.taxonomy import Taxonomy
 
 @dataclass(frozen=True, kw_only=True)
 class GlobalCertaintyPenalty:
-    """The mean normalized length over all rows and attributes: 0 is exact, 1 says nothing."""
+    """The mean normalized length over all rows and attributes: 0 is exact, 1 is fully generalized."""
 
     name: ClassVar[str] = "gcp"
     quick: ClassVar[bool] = True
@@ -58,7 +58,7 @@ class NormalizedCertaintyPenalty:
 class LossMetric:
     """The mean share of the other values of the domain that a published value leaves possible.
 
-    An interval leaves the codes it covers; a value of a hierarchy leaves the leaves under the covering node.
+    An interval leaves the codes that it covers, a node of a taxonomy its leaves.
     """
 
     name: ClassVar[str] = "lm"
@@ -77,7 +77,7 @@ class LossMetric:
 def _lengths(entry: Entry) -> Float64:
     """The normalized length of each interval, float64[d, groups].
 
-    A group whose members all lack the value loses nothing there: that they do is published. An interval that
+    A group whose members all lack the value loses nothing there, because that is published. An interval that
     was widened beyond an undeclared domain is as long as the domain.
     """
     boxes = entry.release.boxes

@@ -1,4 +1,4 @@
-"""Average group size: among how many rows a row is lost."""
+"""Average group size: how many rows share the same generalized values."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,20 +11,20 @@ from reanon_core.model.ledger import Entry
 
 @dataclass(frozen=True, kw_only=True)
 class AverageGroupSize:
-    """The mean number of rows of a group, counterfeits included; 0 for a release without groups."""
+    """The mean number of rows in a group, counterfeits included; 0 for a release without groups."""
 
     name: ClassVar[str] = "average-group-size"
     quick: ClassVar[bool] = True
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
-        """Rows by groups."""
+        """Divide rows by groups."""
         groups = entry.release.boxes.count
         return entry.release.size / groups if groups else 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class NormalizedGroupSize:
-    """C_AVG: the mean number of rows of a group over the least that k allows; 1 is best."""
+    """C_AVG: the mean number of rows in a group, divided by k; 1 is best."""
 
     name: ClassVar[str] = "c-avg"
     quick: ClassVar[bool] = False
@@ -33,10 +33,10 @@ class NormalizedGroupSize:
     """The k of the release; 1 gives the average group size itself."""
 
     def __post_init__(self) -> None:
-        """Hold the range."""
+        """Check the range."""
         if self.k < 1:
             raise InvalidParameter(Problem("k", "be at least 1", str(self.k)))
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:
-        """Rows by groups, by k."""
+        """Divide rows by groups and by k."""
         return AverageGroupSize().measure(entry, rng) / self.k

@@ -1,4 +1,4 @@
-"""KL divergence: how far the distribution that a release suggests is from the true one."""
+"""KL divergence: how far the distribution reconstructed from a release is from the true one."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,9 +17,9 @@ _covers = compiled(covers)
 
 @dataclass(frozen=True, kw_only=True)
 class KlDivergence:
-    """The divergence in bits of the joint distribution that a reader rebuilds from the release.
+    """The divergence in bits of the joint distribution that a reader reconstructs from the release.
 
-    The reader spreads the rows of each group evenly over its box. People who are withheld do not count.
+    The reader spreads the rows of each group evenly over its box. Withheld people do not count.
     """
 
     name: ClassVar[str] = "kl"
@@ -40,21 +40,21 @@ class KlDivergence:
         counts = np.zeros((boxes.count, int(entry.release.sensitive.max()) + 1))
         np.add.at(counts, (entry.release.group, entry.release.sensitive), 1)
         density = counts / (entry.release.size * group_volumes(entry)[:, None])
-        suggested = _suggested(points, _narrowest(entry), boxes.low, boxes.high, boxes.missing, density)
+        reconstructed = _densities(points, _narrowest(entry), boxes.low, boxes.high, boxes.missing, density)
         true = people / people.sum()
-        return float(true @ np.log2(true / suggested))
+        return float(true @ np.log2(true / reconstructed))
 
 
 def _narrowest(entry: Entry) -> int:
-    """The attribute on which boxes are narrowest against the table: the best one to search along."""
+    """The attribute on which boxes are narrowest relative to the table, which is the best one to search along."""
     boxes, spans = entry.release.boxes, np.ptp(entry.snapshot.qi, axis=1).astype(np.float64)
     widths = (boxes.high.astype(np.float64) - boxes.low).mean(axis=1)
     return int(np.argmin(np.where(spans > 0, widths / np.maximum(spans, 1), np.inf)))
 
 
 @compiled
-def _suggested(points: Int32, along: int, low: Int32, high: Int32, missing: Int8, density: Float64) -> Float64:
-    """The density at each point: the sum over all boxes that hold it. Points ascend on the attribute `along`."""
+def _densities(points: Int32, along: int, low: Int32, high: Int32, missing: Int8, density: Float64) -> Float64:
+    """The density at each point: the sum over all boxes that contain it. Points ascend on the attribute `along`."""
     attributes, boxes = low.shape
     total: Float64 = np.zeros(points.shape[1])
     for box in range(boxes):

@@ -1,4 +1,4 @@
-"""The part of the table that a release shows: what is left out on purpose is no loss of this release."""
+"""The part of the table that a release shows, so that columns left out on purpose do not count as loss."""
 
 from dataclasses import replace
 
@@ -11,10 +11,9 @@ from reanon_core.model.snapshot import Snapshot
 
 
 def published_part(entry: Entry) -> Entry:
-    """The entry as if the series had no other columns than those that the release shows.
+    """The entry as if the series had only the columns that the release shows.
 
-    A table without any quasi-identifier is taken as one where it is the same for everybody, and so for the sensitive
-    column.
+    If it shows no quasi-identifier, the table gets one that is the same for everyone; likewise the sensitive column.
 
     Paper: [ST15] Section 6.1: suppressed entries are not included in an average.
     """

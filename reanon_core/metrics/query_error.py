@@ -1,4 +1,4 @@
-"""Query error: how far counting queries on a release are from the truth."""
+"""Query error: how far the answers of counting queries on a release are from the truth."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,8 +20,8 @@ BLOCK = 4096
 class CountingQueryError:
     """The median relative error of random counting queries with a range for every attribute.
 
-    Paper: [XT07] Section 5.2, Utility of the Published Data. Queries without a true answer are left out, as
-    their relative error does not exist; 0 if that leaves none. The truth is the whole snapshot, so withheld
+    Paper: [XT07] Section 5.2, Utility of the Published Data. Queries whose true answer is 0 are left out, because
+    their relative error is undefined; the metric is 0 if no query is left. The truth is the whole snapshot, so withheld
     rows are errors.
     """
 
@@ -29,12 +29,12 @@ class CountingQueryError:
     quick: ClassVar[bool] = True
 
     queries: int = 1000
-    """How many queries are drawn; at least 1."""
+    """The number of random queries; at least 1."""
     theta: float = 0.1
-    """The expected selectivity: the share of the rows that a query would select if all values were alike."""
+    """The expected selectivity: the share of the rows that a query would select if values were uniform."""
 
     def __post_init__(self) -> None:
-        """Hold the ranges."""
+        """Check the ranges."""
         problems = []
         if self.queries < 1:
             problems.append(Problem("queries", "be at least 1", str(self.queries)))
@@ -45,7 +45,7 @@ class CountingQueryError:
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:
         """Draw the queries, answer each from the snapshot and from the release, and compare."""
         entry = published_part(entry)
-        low, high = drawn_ranges(entry, self.queries, self.theta, rng)
+        low, high = random_ranges(entry, self.queries, self.theta, rng)
         actual = true_counts(entry, low, high)
         selected = actual > 0
         if not selected.any():
@@ -54,7 +54,7 @@ class CountingQueryError:
         return float(np.median(np.abs(actual[selected] - estimate[selected]) / actual[selected]))
 
 
-def drawn_ranges(entry: Entry, queries: int, theta: float, rng: np.random.Generator) -> tuple[Int32, Int32]:
+def random_ranges(entry: Entry, queries: int, theta: float, rng: np.random.Generator) -> tuple[Int32, Int32]:
     """The first and last code of each range, int32[d + 1, queries]; the sensitive attribute is the last row.
 
     Paper: [XT07] Section 5.2: a range covers |A| theta^(1/(d+1)) of the |A| codes of its attribute, rounded to
@@ -79,7 +79,7 @@ def estimated_counts(entry: Entry, low: Int32, high: Int32) -> Float64:
     """The answer of each query estimated from the release and its counterfeit counts.
 
     Paper: [XT07] Section 5.2: each group adds (|QI*| - c3) c1 c2. Areas are numbers of codes. A group whose
-    members all lack a value is in no range of it; where some lack it, nobody can say how many, and the interval
+    members all lack a value is in no range of it; where some lack it, their number is unknown, and the interval
     is taken to hold for all.
     """
     release, groups = entry.release, entry.release.boxes.count

@@ -1,4 +1,4 @@
-"""Array types of the vocabulary, and the one way to freeze them."""
+"""Array types of the model, and how to freeze them."""
 
 from typing import TypeAlias
 
@@ -19,7 +19,7 @@ MISSING = int(np.iinfo(np.int32).min)
 
 
 def frozen(array: npt.ArrayLike, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
-    """A contiguous read-only array of the given type, copied only where that is needed.
+    """A contiguous read-only array of the given type, copied only if necessary.
 
     Ensures: the caller's own array stays writable.
     """

@@ -1,8 +1,8 @@
 """Values as int32 codes and back: the grid that intervals are made of.
 
 A code is value / granularity for numbers, days since 1970-01-01 for dates, the leaf's position for
-categories, and a position in a list that only grows for sensitive values. Coding loses nothing: a
-value that has no code is a Problem, never a rounded value.
+categories, and the position in a growing list for sensitive values. Coding loses nothing: a value
+without a code is a Problem and is never rounded.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,19 +27,19 @@ _UNKNOWN = -1
 _EXAMPLES = 5
 _DECLARE = "correct the data, or declare the values before the first release"
 _EXACT_DIGITS = 6
-"""Granularities have at most so many significant digits: code * granularity is then exact in a float64."""
+"""The most significant digits of a granularity, so that code * granularity is exact in a float64."""
 
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """The codes of a column, and what is wrong with it. With problems the codes mean nothing."""
+    """The codes of a column and its problems. If there are problems, the codes are meaningless."""
 
     codes: Int32  # [n]
     problems: tuple[Problem, ...] = ()
 
 
 def encode(column: QuasiIdentifier, values: AnyArray, valid: Bool | None = None) -> Coded:
-    """The codes of plain values; NaN, NaT and what stands where `valid` is false are empty.
+    """The codes of plain values; NaN, NaT and values where `valid` is false are missing.
 
     Requires: integers or floats for numbers, datetime64 for dates, an array of text for categories.
     """
@@ -57,7 +57,7 @@ def encode(column: QuasiIdentifier, values: AnyArray, valid: Bool | None = None)
 
 
 def encode_labels(column: QuasiIdentifier, positions: npt.NDArray[np.signedinteger], labels: Sequence[str]) -> Coded:
-    """The codes of a categorical column that comes as positions in a list of labels, -1 where empty."""
+    """The codes of a categorical column given as positions in a list of labels, -1 where the value is missing."""
     leaves = column.taxonomy.leaves if column.taxonomy else ()
     number = {leaf: code for code, leaf in enumerate(leaves)}
     table = np.array([*(number.get(label, _UNKNOWN) for label in labels), MISSING], dtype=np.int32)
@@ -105,7 +105,7 @@ def decode(column: QuasiIdentifier, codes: Int32) -> AnyArray:
     """The values of the codes, in the column's own type.
 
     Whole granularity gives int64, any other float64; dates datetime64[D]; categories an object array of labels.
-    Where a code is MISSING stands 0, NaN, NaT or None: mask with `codes == MISSING`.
+    Where a code is MISSING, the value is 0, NaN, NaT or None: mask with `codes == MISSING`.
     """
     missing = codes == MISSING
     safe = np.where(missing, 0, codes).astype(np.int64)
@@ -127,7 +127,7 @@ def decode_sensitive(column: Sensitive, codes: Int32) -> AnyArray:
 
 
 def grid_problem(name: str, granularity: Decimal) -> Problem | None:
-    """What is wrong with a granularity, if anything: codes must stand for exact values."""
+    """The problem of a granularity that does not give exact values, if it has one."""
     if granularity <= 0:
         return Problem(f"{name}: granularity", "be above 0", plain(granularity))
     if len(granularity.normalize().as_tuple().digits) > _EXACT_DIGITS:
@@ -136,7 +136,7 @@ def grid_problem(name: str, granularity: Decimal) -> Problem | None:
 
 
 def plain(number: Decimal) -> str:
-    """A number as a person writes it: 2000, not 2E+3."""
+    """A number in plain notation: 2000, not 2E+3."""
     return format(number.normalize(), "f")
 
 
@@ -158,7 +158,7 @@ def label_array(values: Sequence[str | None]) -> npt.NDArray[np.object_]:
 
 
 def _dictionary(values: AnyArray, valid: Bool | None) -> tuple[Int32, list[str]]:
-    """Text as positions in the list of its distinct values, -1 where it is not valid."""
+    """Text as positions in the list of its distinct values, -1 where it is missing."""
     number: dict[str, int] = {}
     positions = np.fromiter(
         (number.setdefault(str(value), len(number)) for value in values), dtype=np.int32, count=len(values)
@@ -169,7 +169,7 @@ def _dictionary(values: AnyArray, valid: Bool | None) -> tuple[Int32, list[str]]
 
 
 def _steps(values: AnyArray) -> tuple[Numbers, Bool]:
-    """Dates as days, numbers as they are, and where there is none."""
+    """Dates as days, numbers as they are, and which are missing."""
     if values.dtype.kind == "M":
         days = values.astype("datetime64[D]")
         return days.view(np.int64), np.isnat(days)
@@ -178,10 +178,10 @@ def _steps(values: AnyArray) -> tuple[Numbers, Bool]:
 
 
 def _on_grid(column: QuasiIdentifier, values: Numbers) -> tuple[Int64, list[Problem]]:
-    """Each value divided by the granularity, and a problem where that is no code."""
+    """Each value divided by the granularity, and a problem if the result is not a code."""
     top, bottom = column.granularity.as_integer_ratio()
     floats = values.dtype.kind == "f"
-    # The bounds are one step too wide, so that a code just outside is still seen as outside.
+    # The bounds are one step wider than the codes, so that a code just outside is still reported as such.
     low, high = (LEAST_CODE * top) // bottom - 1, -((-MOST_CODE * top) // bottom) + 1
     if values.size and (values.min() < low or values.max() > high):
         far = (values < low) | (values > high)
@@ -204,7 +204,7 @@ def _on_grid(column: QuasiIdentifier, values: Numbers) -> tuple[Int64, list[Prob
 
 
 def _fractional(values: Float64, top: int, bottom: int) -> tuple[Int64, Bool]:
-    """Codes of floats on a grid of fractions: on the grid is the float nearest to a grid value."""
+    """Codes of floats on a fractional grid; a float is on the grid if it is the one nearest to a grid value."""
     codes = np.rint(values * bottom / top)
     return codes.astype(np.int64), codes * top / bottom != values
 
@@ -236,7 +236,7 @@ def _outside(column: QuasiIdentifier, codes: Int64, valid: Bool | None) -> list[
 def _with_missing(
     column: QuasiIdentifier, codes: Int64 | Int32, valid: Bool | None, problems: Sequence[Problem]
 ) -> Coded:
-    """The codes as int32, with MISSING where nothing is valid, if that is allowed."""
+    """The codes as int32, with MISSING where the value is missing, if that is allowed."""
     result = codes.astype(np.int32)
     if valid is None or valid.all():
         return Coded(result, tuple(problems))
@@ -254,7 +254,7 @@ def _with_missing(
 
 def _too_far(column: QuasiIdentifier, values: AnyArray) -> Problem:
     if column.kind is Kind.DATE:
-        return Problem(column.name, "be a date that fits into the calendar", examples([], len(values)))
+        return Problem(column.name, "be a date within the supported range", examples([], len(values)))
     return Problem(
         column.name,
         f"be less than {MOST_CODE} steps of its granularity {plain(column.granularity)} away from 0",
@@ -277,7 +277,7 @@ def _off_grid(column: QuasiIdentifier, values: AnyArray, off: Bool) -> Problem:
 
 
 def _finer(granularity: Decimal, values: AnyArray) -> Decimal:
-    """The largest granularity on whose grid the old one and (a thousand of) the values lie."""
+    """The largest granularity whose grid contains the old grid and the first thousand values."""
     step = Fraction(granularity)
     for value in values[:1000]:
         other = Fraction(Decimal(str(value)))
@@ -287,7 +287,7 @@ def _finer(granularity: Decimal, values: AnyArray) -> Decimal:
 
 
 def examples(values: Iterable[object], rows: int) -> str:
-    """Up to five values, how many more, and in how many rows."""
+    """Up to five values for a message, how many more there are, and in how many rows."""
     shown = [str(value) for value in values]
     more = f" and {len(shown) - _EXAMPLES} more" if len(shown) > _EXAMPLES else ""
     listed = f"{', '.join(shown[:_EXAMPLES])}{more} " if shown else ""

@@ -1,4 +1,4 @@
-"""What can go wrong, as typed errors that carry their objects and read as sentences."""
+"""Errors that carry their problems as objects and read as sentences."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong: *what (value) must rule; what would help*."""
+    """One problem, which reads *what (value) must rule; help*."""
 
     what: str
     """The column, option or key that is wrong."""
@@ -21,14 +21,14 @@ class Problem:
     """What would help."""
 
     def sentence(self, *, private: bool = True) -> str:
-        """The problem as a person reads it; `private=False` leaves the value out."""
+        """The problem as a sentence; `private=False` leaves the value out."""
         shown = f" ({self.value})" if private and self.value is not None else ""
         advice = f"; {self.help}" if self.help else ""
         return f"{self.what}{shown} must {self.rule}{advice}"
 
 
 class ReanonError(Exception):
-    """An error a person can act on. Its text is one sentence for each problem."""
+    """An error that the user can act on. Its text has one sentence for each problem."""
 
     exit_code: ClassVar[int] = 1
 
@@ -37,12 +37,12 @@ class ReanonError(Exception):
         super().__init__("\n".join(problem.sentence() for problem in self.problems))
 
     def redacted(self) -> str:
-        """The sentences without any value of the data, for logs and the Dagster event log."""
+        """The sentences without any value from the data, for logs and the Dagster event log."""
         return "\n".join(problem.sentence(private=False) for problem in self.problems)
 
 
 class Said(ReanonError):
-    """An error whose text is a free sentence that holds no datum of a person."""
+    """An error whose text is a free sentence without personal data."""
 
     def __init__(self, sentence: str) -> None:
         self.said = sentence
@@ -50,7 +50,7 @@ class Said(ReanonError):
         self.problems = ()
 
     def redacted(self) -> str:
-        """The sentence: it holds no datum of a person."""
+        """The sentence, which has no personal data."""
         return self.said
 
 
@@ -73,15 +73,15 @@ class InvalidSnapshot(ReanonError):
 
 
 class OutOfOrder(Said):
-    """A release was asked for out of order, or one that later releases have frozen."""
+    """A release was requested out of order, or later releases have frozen it."""
 
 
 class Refused(Said):
-    """A candidate was refused: a required check failed, or the series is frozen."""
+    """A candidate was rejected: a required check failed, or the series is frozen."""
 
 
 class Unpublishable(Said):
-    """The goal cannot be met on this data. Nothing was changed."""
+    """The technique cannot keep its promise on this data. Nothing was changed."""
 
 
 class NotEligible(Unpublishable):
@@ -109,16 +109,16 @@ class NotEligible(Unpublishable):
 
 
 class TooFewValues(Unpublishable):
-    """A person's new value cannot be hidden: too few values share nothing with what they were hidden among before."""
+    """A person's new value cannot be protected: too few values are disjoint from their earlier signatures."""
 
 
 def counted(number: int, one: str, many: str) -> str:
-    """A number with its noun: 1 person, 2 people."""
+    """A number with its noun: "1 person", "2 people"."""
     return f"{number:,} {one if number == 1 else many}"
 
 
 def require(problems: Sequence[Problem], error: type[ReanonError]) -> None:
-    """Raise the error with every problem at once, if there is any."""
+    """Raise the error with all problems at once, if there are any."""
     if problems:
         raise error(problems)
 

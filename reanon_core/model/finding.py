@@ -1,4 +1,4 @@
-"""Private: what an attack found out, about whom."""
+"""Private: what an attack found out about which people."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,7 @@ from reanon_core.model.arrays import Float64, Int32, Int64, frozen
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """The people an attack exposes, the value it infers for each, and how sure it is."""
+    """The people whom an attack exposes, the value it infers for each, and its confidence."""
 
     attack: str
     of: int
@@ -18,7 +18,7 @@ class Findings:
     inferred: Int32  # [f] the sensitive code inferred
     confidence: Float64  # [f] 1 means certain
     note: str = ""
-    """What a reader must know to read the number: a bound, an assumption, a limit."""
+    """What a reader needs to interpret the numbers: a bound, an assumption, a limit."""
     extra: dict[str, float] = field(default_factory=dict)
     """Further aggregate numbers of this attack, by name."""
 

@@ -1,4 +1,4 @@
-"""Public: all releases so far, which is what everybody has."""
+"""Public: all releases so far, which anyone can download."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from reanon_core.model.schema import Schema
 
 @dataclass(frozen=True, eq=False)
 class Published:
-    """One release with what was published beside it."""
+    """One release with the counterfeit counts that were published with it."""
 
     release: Release
     auxiliary: Auxiliary

@@ -1,4 +1,4 @@
-"""An assumption: what an adversary is said to know. Never the truth about a sensitive value of a stranger."""
+"""An assumption: what an adversary is assumed to know, which is never an undeclared sensitive value."""
 
 from dataclasses import dataclass, field
 
@@ -10,15 +10,15 @@ from reanon_core.model.background import Background
 
 @dataclass(frozen=True, eq=False)
 class Presence:
-    """Who is in one release, with their exact quasi-identifier values; and perhaps the group of each.
+    """The people in one release with their exact quasi-identifier values, and optionally their groups.
 
     Paper: [XT07] Definition 6: one timestamp's share of the knowledge table B(n). [RB09] Section 2.1: an adversary may
-    get to know the exact respondents of a group. It is the stronger assumption; without it, boxes tell what they can.
+    know the exact respondents of a group. That is the stronger assumption; without it, only boxes narrow down groups.
     """
 
     persons: Int64  # [n] ascending
     qi: Int32  # [d, n] codes
-    group: Int32 | None = None  # [n] the group of each, for an adversary who can follow people through the releases
+    group: Int32 | None = None  # [n] the group of each, for an adversary who knows it
 
     def __post_init__(self) -> None:
         """Freeze the arrays."""
@@ -30,7 +30,7 @@ class Presence:
 
 @dataclass(frozen=True, eq=False)
 class Compromised:
-    """People whose sensitive value the adversary knows already: every patient knows their own.
+    """People whose sensitive value the adversary already knows; every patient knows their own.
 
     Paper: [RB09] Section 2.2, the set C of compromised tuples.
     """
@@ -45,13 +45,13 @@ class Compromised:
 
     @staticmethod
     def nobody() -> "Compromised":
-        """The adversary knows nobody's value."""
+        """The adversary knows no one's value."""
         return Compromised(np.empty(0, np.int64), np.empty(0, np.int32))
 
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """Everybody's identity, quasi-identifiers and lifespan, release by release; and what more is declared.
+    """Everyone's identity, quasi-identifiers and lifespan, release by release, and whatever else is declared.
 
     Paper: [XT07] Definition 6.
     """
@@ -59,9 +59,9 @@ class Knowledge:
     presences: tuple[Presence, ...]
     compromised: Compromised = field(default_factory=Compromised.nobody)
     background: Background | None = None
-    """What the adversary expects of sensitive values; None: nothing is declared."""
+    """The adversary's background knowledge about sensitive values; None if none is declared."""
 
     @property
     def groups_known(self) -> bool:
-        """Whether the group of everybody is declared."""
+        """Whether everyone's group is declared."""
         return all(presence.group is not None for presence in self.presences)

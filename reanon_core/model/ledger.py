@@ -1,4 +1,4 @@
-"""Private: history, snapshots and traces together, which is what the judge has."""
+"""Private: history, snapshots and traces together, which is what checks and metrics see."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,7 +23,7 @@ class Entry:
     auxiliary: Auxiliary
     trace: Trace
     witness: Witness | None = None
-    """Where the technique promises worlds: their rows."""
+    """The rows of each world, if the technique promises worlds."""
 
     @property
     def withheld(self) -> int:
@@ -42,7 +42,7 @@ class Entry:
         return int(np.count_nonzero(self._shown(self.snapshot.remembered)))
 
     def _shown(self, rows: Bool) -> Bool:
-        """Which of the traced people these rows of the snapshot are; others than the snapshot's are none."""
+        """Which traced people have one of these rows of the snapshot; people who are not in the snapshot have none."""
         place = self.snapshot.persons.searchsorted(self.trace.persons)
         found = place < self.snapshot.size
         found[found] = self.snapshot.persons[place[found]] == self.trace.persons[found]
@@ -52,13 +52,13 @@ class Entry:
     def presence(self, *, groups_known: bool = True) -> Presence:
         """What the strongest adversary of [XT07] knows about this release: who is in it, and their values.
 
-        Paper: [XT07] Definition 6. A withheld person is not in the release, and an invented one is nobody. Of [RPB12],
-        Section 4.1, comes that the adversary may know the respondents of each group.
+        Paper: [XT07] Definition 6. Withheld and invented people are not in it. [RPB12] Section 4.1: the adversary may
+        know the respondents of each group.
         """
         published = self.snapshot.persons.searchsorted(self.trace.persons)
         real = ~self.snapshot.invented[published]
         published, rows = published[real], self.trace.rows[real]
-        # A row with a box of its own is nobody's known place: its number would tell the value.
+        # Where rows have boxes of their own, the group is left out: it would reveal the value.
         group = self.release.group[rows] if groups_known and self.release.grouped else None
         return Presence(self.trace.persons[real], self.snapshot.qi[:, published], group)
 
@@ -90,16 +90,16 @@ class Ledger:
     def knowledge(self, *, compromised: Compromised | None = None, groups_known: bool = True) -> Knowledge:
         """What the strongest adversary of [XT07] knows: identities, quasi-identifiers, lifespans.
 
-        On top, where declared: whose values are known, and who stands in which group ([RB09], Section 2.1).
+        Optionally also the values of compromised people, and everyone's group ([RB09] Section 2.1).
         """
         presences = tuple(entry.presence(groups_known=groups_known) for entry in self.entries)
         known = Compromised.nobody() if compromised is None else compromised
         return Knowledge(presences, known)
 
     def sampled(self, share: float, rng: np.random.Generator) -> Compromised:
-        """People drawn at random from all that were ever published, with their values.
+        """A random share of everyone ever published, with their values.
 
-        Whose value changed is left out: there is no one value to know.
+        People whose value changed are left out, because they have no single value to know.
         """
         persons = np.concatenate([np.empty(0, np.int64), *(entry.trace.persons for entry in self.entries)])
         values = np.concatenate(
@@ -110,5 +110,5 @@ class Ledger:
         changed = np.zeros(len(everyone), np.bool_)
         changed[place[values != value[place]]] = True
         steady = np.flatnonzero(~changed)
-        drawn = np.sort(rng.choice(steady, min(len(steady), round(share * len(everyone))), replace=False))
-        return Compromised(everyone[drawn], value[drawn])
+        sample = np.sort(rng.choice(steady, min(len(steady), round(share * len(everyone))), replace=False))
+        return Compromised(everyone[sample], value[sample])

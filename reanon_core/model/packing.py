@@ -29,9 +29,9 @@ def pack(fields: Mapping[str, Packable]) -> bytes:
 
 
 def unpack(data: bytes) -> dict[str, Packable]:
-    """The fields again.
+    """The fields that were packed.
 
-    Raises: ValueError for bytes that `pack` did not make, or not whole.
+    Raises: ValueError for bytes that `pack` did not make, or that are incomplete.
     """
     start = len(MAGIC) + 8
     if data[: len(MAGIC)] != MAGIC:
@@ -45,12 +45,12 @@ def unpack(data: bytes) -> dict[str, Packable]:
             dtype = np.dtype(described["dtype"])
             count = int(np.prod(described["shape"], dtype=np.int64))
             if offset + count * dtype.itemsize > len(data):
-                raise ValueError("packed bytes end too early")
+                raise ValueError("the packed bytes are truncated")
             array = np.frombuffer(data, dtype=dtype, count=count, offset=offset)
-            fields[name] = array.reshape(described["shape"]).copy()  # the bytes may lie anywhere; arrays are aligned
+            fields[name] = array.reshape(described["shape"]).copy()  # the bytes may be unaligned; arrays must not be
             offset += count * dtype.itemsize
         else:
             fields[name] = described
     if offset != len(data):
-        raise ValueError("packed bytes go on after their end")
+        raise ValueError("there are more bytes than were packed")
     return fields

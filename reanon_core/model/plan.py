@@ -1,4 +1,4 @@
-"""Private: what a technique decided for one release, before anything is written."""
+"""Private: what a technique decides for one release, before anything is written."""
 
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ WITHHELD = -1
 
 @dataclass(frozen=True, eq=False)
 class Counterfeits:
-    """Invented rows: the group each stands in and the sensitive value it carries.
+    """Invented rows: the group of each and its sensitive value.
 
     Paper: [XT07] Definition 2, property 3.
     """
@@ -45,9 +45,9 @@ class Plan:
     boxes: Boxes | None = None
     """One box for each published row, in the order of the snapshot, where the technique makes no groups."""
     witness: Int32 | None = None
-    """[w, published] for each world the row of each published person, counted among the published rows."""
+    """[w, published] for each world the row of each published person, numbered among the published rows."""
     notes: tuple[str, ...] = ()
-    """What the steward must read about this release; no datum of a person."""
+    """What the steward must read about this release, without personal data."""
     record_pool: Snapshot | None = None
     """The rows to publish from, where they are not the snapshot's alone: people who left, or invented people, may be
     among them."""

@@ -1,4 +1,4 @@
-"""Private: everything that one release would change, if the gate lets it through."""
+"""Private: everything that one release changes if the gate accepts it."""
 
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -23,7 +23,7 @@ class Publication(Generic[S]):
     withheld: dict[str, int] = field(default_factory=dict)
     """How many rows are withheld, by reason."""
     notes: tuple[str, ...] = ()
-    """What the steward must read about this release; no datum of a person."""
+    """What the steward must read about this release, without personal data."""
     witness: Witness | None = None
     record_pool: Snapshot | None = None
     """The rows that were published from, where they are not the snapshot's alone."""

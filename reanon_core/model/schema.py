@@ -1,4 +1,4 @@
-"""The columns of a series: what they are, what may be in them, how finely they are published."""
+"""The columns of a series: their roles, their values, and how finely they are published."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,7 @@ class Kind(StrEnum):
 
 
 class Missing(StrEnum):
-    """What a missing quasi-identifier value means."""
+    """How missing values of a quasi-identifier are treated."""
 
     REFUSE = "refuse"
     SEPARATE = "separate"
@@ -35,23 +35,23 @@ class QuasiIdentifier:
     name: str
     kind: Kind = Kind.NUMERIC
     granularity: Decimal = Decimal(1)
-    """The distance between two neighbouring values, in the column's own unit."""
+    """The distance between adjacent values, in the column's own unit."""
     min_width: int = 1
     """The least number of codes that a published interval covers."""
     domain: tuple[int, int] | None = None
-    """First and last code allowed; None lets the domain grow with the data."""
+    """The first and last code allowed; None if the domain grows with the data."""
     taxonomy: Taxonomy | None = None
     hierarchical: bool = False
-    """Whether the taxonomy says more than an order, so that covering nodes are published."""
+    """Whether the taxonomy is more than an order, so that covering nodes are published."""
     missing: Missing = Missing.REFUSE
 
     def __post_init__(self) -> None:
-        """Hold the ranges that the other rooms rely on."""
+        """Check the ranges that other modules rely on."""
         require(list(self._problems()), InvalidSchema)
 
     @property
     def bounds(self) -> tuple[int, int] | None:
-        """First and last code that can occur, if that is known: the declared domain, or all leaves."""
+        """The first and last possible code, if known: of the declared domain, or of the leaves."""
         if self.taxonomy is not None:
             return (0, len(self.taxonomy.paths) - 1)
         return self.domain
@@ -77,11 +77,11 @@ class Sensitive:
 
     name: str
     values: tuple[str, ...] = ()
-    """The values known so far; a code is a position here, so the list only ever grows."""
+    """The values known so far; a code is a position in this list, so the list only grows."""
     closed: bool = False
-    """Whether the values were declared, so that any other is an error."""
+    """Whether the values are declared, so that any other value is an error."""
     taxonomy: Taxonomy | None = None
-    """The tree that the values are leaves of, where they are declared as one."""
+    """The tree whose leaves are the values, if one is declared."""
 
     def with_values(self, values: tuple[str, ...]) -> "Sensitive":
         """The same column with more values known."""
@@ -90,17 +90,17 @@ class Sensitive:
 
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """The columns of a series. Frozen at the first release, but for the list of sensitive values."""
+    """The columns of a series, frozen at the first release except for the growing lists of values."""
 
     quasi_identifiers: tuple[QuasiIdentifier, ...]
     sensitive: Sensitive
     other: tuple[str, ...] = field(default=())
-    """The non-identifiers: published as they are, and moved with the sensitive value."""
+    """The non-identifiers: published as they are, together with the sensitive value."""
     other_values: tuple[tuple[str, ...], ...] = field(default=())
-    """The values of each non-identifier known so far; a code is a position there, so the lists only ever grow."""
+    """The values of each non-identifier known so far; a code is a position in its list, so the lists only grow."""
 
     def __post_init__(self) -> None:
-        """A column has one role."""
+        """Check that every column has one role."""
         problems = [] if self.quasi_identifiers else [Problem("quasi_identifiers", "name at least one column")]
         names = [*self.names, self.sensitive.name, *self.other]
         twice = sorted({name for name in names if names.count(name) > 1})

@@ -57,8 +57,8 @@ class Taxonomy:
     def covering_node(self, low: Int32, high: Int32) -> Int32:
         """The lowest node that covers every leaf from `low` to `high`, elementwise.
 
-        Requires: 0 <= low <= high < number of leaves. The lowest common ancestor of the two ends
-        covers what lies between them, because leaves are numbered left to right.
+        Requires: 0 <= low <= high < number of leaves. The lowest common ancestor of the two ends also
+        covers the leaves between them, because leaves are numbered left to right.
         """
         node = self._nodes[1]
         cover: Int32 = node[0, low].copy()
@@ -71,7 +71,7 @@ class Taxonomy:
     def from_lines(lines: Sequence[Sequence[str]], *, name: str) -> "Taxonomy":
         """Build the tree from lines with the leaf first and the root last.
 
-        Leaves under one node become neighbours, in the order in which nodes first appear.
+        Leaves under one node become adjacent, in the order in which nodes first appear.
         """
         problems = _problems(lines, name)
         require(problems, InvalidSchema)
@@ -85,7 +85,7 @@ class Taxonomy:
 
     @staticmethod
     def flat(values: Sequence[str]) -> "Taxonomy":
-        """An order without a hierarchy: every value directly below the root."""
+        """An order without a hierarchy: every value is directly below the root."""
         return Taxonomy(tuple((value, "*") for value in values))
 
 

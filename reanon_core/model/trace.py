@@ -11,8 +11,8 @@ from reanon_core.model.arrays import Int32, Int64, frozen
 class Trace:
     """Which row of the release shows which person.
 
-    Rows without a trace are counterfeits. So are those traced to somebody whom the snapshot calls invented: whoever
-    follows people from release to release sees them as one more person.
+    Rows without a trace are counterfeits. So are rows that are traced to a person whom the snapshot marks as invented:
+    to an adversary who tracks people across releases, they look like one more person.
     """
 
     persons: Int64  # [r] ascending
@@ -28,7 +28,7 @@ class Trace:
 class Witness:
     """The proof that several worlds explain a release: for each world, the row that shows each traced person.
 
-    A judge need not trust it. Whether the rows fit can be seen from the release and the snapshot alone.
+    A check need not trust it: the release and the snapshot alone show whether the rows fit.
     """
 
     rows: Int32  # [w, r] row of the published table; people in the order of the trace

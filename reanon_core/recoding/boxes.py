@@ -1,4 +1,4 @@
-"""The generalized value of a group: the minimum interval that covers its members, widened to the least width."""
+"""The generalized values of a group: the minimum intervals that cover its members, widened to the least width."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from reanon_core.model.snapshot import Snapshot
 
 
 def bounding_boxes(snapshot: Snapshot, plan: Plan) -> Boxes:
-    """The box of each group over its real members; counterfeits have no values of their own.
+    """The box of each group, over its real members; counterfeits have no quasi-identifiers.
 
     Paper: [XT07] Section 4.1: minimum intervals, of at least the threshold length.
 
@@ -48,7 +48,7 @@ def _extents(qi: Int32, group: Int32, groups: int) -> tuple[Int32, Int32, Int8]:
 
 
 def widen(low: Int32, high: Int32, missing: Int8, column: QuasiIdentifier) -> None:
-    """Widen to the right, and shift to the left at the edge of a declared domain.
+    """Widen intervals upwards, and shift them down at the end of a declared domain.
 
     The width of an interval is high - low + 1 codes.
     """

@@ -15,8 +15,8 @@ from reanon_core.recoding.boxes import bounding_boxes
 def emit(snapshot: Snapshot, plan: Plan, rng: np.random.Generator) -> tuple[Release, Auxiliary, Trace]:
     """The release, its counterfeit counts and the private trace.
 
-    Paper: [XT07] Definitions 2 and 3. The order in which groups and rows were built tells counterfeits and
-    buckets apart, so both are shuffled.
+    Paper: [XT07] Definitions 2 and 3. The order in which groups and rows were built would reveal counterfeits
+    and buckets, so both are shuffled.
     """
     if plan.boxes is not None:
         return _emit_rows(snapshot, plan.boxes, np.flatnonzero(plan.group >= 0), rng)
@@ -26,16 +26,16 @@ def emit(snapshot: Snapshot, plan: Plan, rng: np.random.Generator) -> tuple[Rele
     shuffled = Boxes(boxes.low[:, origin], boxes.high[:, origin], boxes.missing[:, origin])
 
     published = np.flatnonzero(plan.group >= 0)
-    fakes = plan.counterfeits
-    built = np.empty((len(published) + len(fakes.group), 2), dtype=np.int32)  # group and value side by side
-    built[:, 0] = number[np.concatenate([plan.group[published], fakes.group])]
-    built[:, 1] = np.concatenate([snapshot.sensitive[published], fakes.sensitive])
+    counterfeits = plan.counterfeits
+    built = np.empty((len(published) + len(counterfeits.group), 2), dtype=np.int32)  # group and value side by side
+    built[:, 0] = number[np.concatenate([plan.group[published], counterfeits.group])]
+    built[:, 1] = np.concatenate([snapshot.sensitive[published], counterfeits.sensitive])
     built_row = keyed_permutation(len(built), rng)  # the built row behind each public one
     public = built.view(np.int64).ravel()[built_row].view(np.int32).reshape(-1, 2)
     row = _inverse(built_row)
 
-    nobodys = np.concatenate([plan.group[published[snapshot.invented[published]]], fakes.group])
-    holding, count = np.unique(number[nobodys], return_counts=True)
+    invented = np.concatenate([plan.group[published[snapshot.invented[published]]], counterfeits.group])
+    holding, count = np.unique(number[invented], return_counts=True)
     return (
         Release(public[:, 0], public[:, 1], shuffled),
         Auxiliary(holding, count.astype(np.int32)),
@@ -46,7 +46,7 @@ def emit(snapshot: Snapshot, plan: Plan, rng: np.random.Generator) -> tuple[Rele
 def _emit_rows(
     snapshot: Snapshot, boxes: Boxes, published: Int64, rng: np.random.Generator
 ) -> tuple[Release, Auxiliary, Trace]:
-    """The release of rows that have a box each, with the columns that the snapshot asks for.
+    """The release of rows that have a box each, with the columns that the snapshot selects.
 
     Rows with the same box become a group, numbered by the order in which the shuffled rows first show it.
     """
@@ -56,7 +56,7 @@ def _emit_rows(
     for attribute, name in enumerate(snapshot.schema.names):
         if release is not None and name not in release:
             sides[:, attribute] = np.array(ANYTHING, dtype=np.int32)[:, None]
-    group, first = _alike(sides.reshape(sides.shape[0] * sides.shape[1], len(published)))
+    group, first = _number_boxes(sides.reshape(sides.shape[0] * sides.shape[1], len(published)))
     people = published[origin]
     sensitive, other = snapshot.sensitive[people], snapshot.other[:, people]
     if release is not None:
@@ -71,15 +71,15 @@ def _emit_rows(
     )
 
 
-def _alike(rows: Int32) -> tuple[Int32, Int64]:
-    """A number for each column of the array, the same for columns that are alike, and the first of each number."""
-    _, first, place = np.unique(numbered(rows), return_index=True, return_inverse=True)
+def _number_boxes(sides: Int32) -> tuple[Int32, Int64]:
+    """A number for each box, a column of the array, the same for equal boxes; and the first box of each number."""
+    _, first, place = np.unique(numbered(sides), return_index=True, return_inverse=True)
     order = np.argsort(first)
     return _inverse(order.astype(np.int32))[place], first[order]
 
 
 def _inverse(permutation: Int32) -> Int32:
-    """Where each number stands in the permutation."""
+    """The position of each number in the permutation."""
     inverse = np.empty_like(permutation)
     inverse[permutation] = np.arange(len(permutation), dtype=np.int32)
     return inverse

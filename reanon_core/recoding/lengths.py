@@ -9,14 +9,14 @@ from reanon_core.model.schema import Missing
 from reanon_core.model.snapshot import Snapshot
 
 COST_BITS = 62
-"""Weighted sums of lengths stay below 2 to this power, so that int64 arithmetic is exact."""
+"""Weighted sums of lengths stay below 2 to the power of this, so that int64 arithmetic is exact."""
 
 
 def length_scales(spans: Int64, terms: int) -> Int64:
     """Weights such that length * weight / L is in [0, 1] on every attribute, for sums of up to `terms` lengths of each.
 
-    L is the least common multiple of the spans, so that comparisons are exact; where it would overflow, a power of two,
-    and the weights are rounded.
+    L is the least common multiple of the spans, so that comparisons are exact. Where that would overflow, L is a power
+    of two, and the weights are rounded.
     """
     room = 1 << (COST_BITS - max(1, terms * len(spans)).bit_length())
     positive = [int(span) for span in spans if span > 0]
@@ -26,9 +26,9 @@ def length_scales(spans: Int64, terms: int) -> Int64:
 
 
 def grown_extent(snapshot: Snapshot, before: Int64) -> Int64:
-    """The least and greatest code of each attribute [2, d]: the declared domain, or all that was seen so far.
+    """The least and greatest code of each attribute [2, d]: of the declared domain, or of all codes seen so far.
 
-    `before` is what was seen before this snapshot, [2, 0] if nothing was.
+    `before` is the extent before this snapshot, [2, 0] if there was none.
     """
     extent = np.empty((2, len(snapshot.qi)), dtype=np.int64)
     for attribute, column in enumerate(snapshot.schema.quasi_identifiers):

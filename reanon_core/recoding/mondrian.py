@@ -1,4 +1,4 @@
-"""Mondrian partitions of a snapshot: the baseline that people know, and the partitioner that others reuse."""
+"""Mondrian partitions of a snapshot, for the technique mondrian and as the partitioner inside others."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -17,12 +17,12 @@ from reanon_core.recoding.lengths import length_scales
 Diversity = Literal["distinct", "frequency"]
 Heuristic = Literal["width", "distinct", "balance"]
 HEURISTICS = {"width": cuts.WIDTH, "distinct": cuts.DISTINCT, "balance": cuts.BALANCE}
-FORMS = {"distinct": kernel.DISTINCT_ELL, "frequency": kernel.FREQUENCY_ELL}
+DIVERSITIES = {"distinct": kernel.DISTINCT_ELL, "frequency": kernel.FREQUENCY_ELL}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Principle:
-    """What every class must satisfy. All parts hold together; a part that is not wanted is left at its default."""
+    """What every class must satisfy. All parts must hold; the default of a part demands nothing."""
 
     k: int = 1
     """The least number of rows."""
@@ -34,7 +34,7 @@ class Principle:
     """The greatest distance from the distribution in the whole table (equal ground distance)."""
 
     def __post_init__(self) -> None:
-        """Hold the ranges of the parameters."""
+        """Check the ranges of the parameters."""
         problems = [
             Problem(name, "be a whole number of at least 1", str(value))
             for name, value in (("k", self.k), ("ell", self.ell))
@@ -60,7 +60,7 @@ def mondrian_classes(
     """The class of each row and the number of classes; 0 classes if the table as a whole fails the principle.
 
     `qi` [d, n] and `sensitive` [n] may be any rows of the schema; `extent` [2, d] normalises widths. A relaxed cut
-    sends half of the rows to either side, those with the same value in the order of the rows.
+    sends half of the rows to each side; rows with the median's value are divided in their given order.
     """
     attributes, rows = qi.shape
     ranked = [dense_ranks(codes) for codes in qi]
@@ -77,7 +77,7 @@ def mondrian_classes(
         kernel.Criterion(
             principle.k,
             principle.ell,
-            FORMS[principle.diversity],
+            DIVERSITIES[principle.diversity],
             kernel.NO_T if principle.t is None else float(principle.t),
             counts / max(1, rows),
         ),

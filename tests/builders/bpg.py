@@ -22,7 +22,7 @@ COLUMNS = Schema(
 def histories(
     seed: int, *, change: float, subset: float, leave: float, people: int = PEOPLE, ask: float | None = None
 ) -> list[Snapshot]:
-    """Five tables: people come, leave and come back, values change; `ask` is the share that a query asks for."""
+    """Five tables: people come, leave and come back, values change; `ask` is the share that a query selects."""
     rng = np.random.default_rng(seed)
     qi = rng.integers(0, 10, (2, people)).astype(np.int32)
     value = rng.integers(0, VALUES, people).astype(np.int32)

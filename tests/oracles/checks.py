@@ -119,6 +119,6 @@ def flaws(entry: Entry) -> dict[str, int]:
         declared[group] += count
         previous = group
     for group in range(boxes.count):
-        fakes = [r for r in range(release.size) if int(release.group[r]) == group and r not in seen_rows]
-        found["groups with a wrong number of counterfeits"] += len(fakes) != declared[group]
+        counterfeits = [r for r in range(release.size) if int(release.group[r]) == group and r not in seen_rows]
+        found["groups with a wrong number of counterfeits"] += len(counterfeits) != declared[group]
     return dict(found)

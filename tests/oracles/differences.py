@@ -73,6 +73,10 @@ def banded_ledger(
         used = sorted(set(host.values()))
         members = [Member(p, (place[p],), value[p], used.index(host[p])) for p in here]
         boxes = {new: [(bands[b][0], bands[b][1] - 1 + (random.random() < overlap))] for new, b in enumerate(used)}
-        fakes = [(random.randrange(len(used)), random.randrange(values))] if used and random.random() < 0.3 else []
-        entries.append(entry_of(schema, members, counterfeits=fakes, boxes=boxes if used else None, random=random))
+        counterfeits = (
+            [(random.randrange(len(used)), random.randrange(values))] if used and random.random() < 0.3 else []
+        )
+        entries.append(
+            entry_of(schema, members, counterfeits=counterfeits, boxes=boxes if used else None, random=random)
+        )
     return Ledger(tuple(entries))

@@ -17,7 +17,7 @@ def true_count(entry: Entry, low: list[int], high: list[int]) -> int:
 def estimated_count(entry: Entry, low: list[int], high: list[int]) -> float:
     """[XT07] Section 5.2: the sum of (|QI*| - c3) c1 c2 over the groups."""
     release, estimate = entry.release, 0.0
-    fakes = dict(zip(entry.auxiliary.group.tolist(), entry.auxiliary.count.tolist(), strict=True))
+    counterfeits = dict(zip(entry.auxiliary.group.tolist(), entry.auxiliary.count.tolist(), strict=True))
     for group in range(release.boxes.count):
         values = [int(s) for g, s in zip(release.group, release.sensitive, strict=True) if g == group]
         c1 = 1.0
@@ -28,7 +28,7 @@ def estimated_count(entry: Entry, low: list[int], high: list[int]) -> float:
             else:
                 c1 *= len(box & set(range(low[i], high[i] + 1))) / len(box)
         c2 = sum(low[-1] <= value <= high[-1] for value in values) / len(values)
-        estimate += (len(values) - fakes.get(group, 0)) * c1 * c2
+        estimate += (len(values) - counterfeits.get(group, 0)) * c1 * c2
     return estimate
 
 

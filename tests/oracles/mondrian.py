@@ -52,7 +52,7 @@ def classes(
             return sorted(ranked[:half]), sorted(ranked[half:])
         median = order(ranked[(len(part) - 1) // 2], a)
         if median == (0, 0):
-            median = (1, min(values))  # missing values never stand alone
+            median = (1, min(values))  # missing values are never alone
         if median == (1, max(values)):
             median = (1, max(v for v in values if v < max(values)))
         return [i for i in part if order(i, a) <= median], [i for i in part if order(i, a) > median]

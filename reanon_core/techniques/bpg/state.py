@@ -35,7 +35,7 @@ class BpgState(CodedState):
     last_value: Int32  # [p] the value that was published last of each person; -1 for an invented person
     last_qi: Int32  # [d, p] their quasi-identifiers then; [0, 0] before the first release
     explained: int
-    """The causes of withholding that the steward has been told about (see withheld_reasons.py)."""
+    """The causes of withholding that have been explained to the steward (see withheld_reasons.py)."""
     reserve: int
     """The reserve of the latest release; 0 before the first."""
 

@@ -1,4 +1,4 @@
-"""What Mondrian remembers between releases: nothing but their number, and the range of undeclared domains."""
+"""What Mondrian remembers between releases: their number, and the range of undeclared domains."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class MondrianState(CodedState):
-    """How many releases there were, and the codes seen."""
+    """The number of releases, and the range of codes seen."""
 
     time: int
     extent: Int64  # [2, d] least and greatest code seen of each attribute; [2, 0] before the first release
 
     @staticmethod
     def initial() -> "MondrianState":
-        """Nothing was published yet."""
+        """The state before the first release."""
         return MondrianState(0, np.empty((2, 0), np.int64))
 
     def packed(self) -> Mapping[str, Packable]:
@@ -33,6 +33,6 @@ class MondrianState(CodedState):
     def restored(packed: Mapping[str, Packable]) -> "MondrianState":
         """The state that was packed."""
         if packed["version"] != VERSION:
-            raise ValueError(f"state version {packed['version']} is not {VERSION}")
+            raise ValueError(f"this Mondrian state has version {packed['version']}; only version {VERSION} can be read")
         extent = cast("Int64", packed["extent"])
         return MondrianState(cast("int", packed["time"]), extent, codebook=Codebook.restored(packed))

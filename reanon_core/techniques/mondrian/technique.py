@@ -1,4 +1,4 @@
-"""The Mondrian technique: every release is safe by itself, and nothing is remembered."""
+"""The Mondrian technique: every release is protected by itself, without regard to the others."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class MondrianPlan(Plan):
 
 @dataclass(frozen=True, kw_only=True)
 class Mondrian:
-    """Every group has k rows or more and ell sensitive values or more. Releases are not safe together.
+    """Every group has at least k rows and ell sensitive values. Releases are not safe together.
 
     Paper: [LDR06] Section 4.
     """
@@ -39,7 +39,7 @@ class Mondrian:
     name: ClassVar[str] = "mondrian"
     changeable: ClassVar[frozenset[str]] = frozenset({"heuristic", "cuts"})
     caution: ClassVar[str] = (
-        "mondrian makes each release safe by itself; two releases compared can give people away (docs/guarantees.md)"
+        "mondrian protects each release by itself; comparing two releases can expose people (docs/guarantees.md)"
     )
 
     declaration: ClassVar[Declaration] = Declaration(weakest={"k": 2, "ell": 2})
@@ -58,7 +58,7 @@ class Mondrian:
     """Whether people with the same value stay on one side of a cut (strict), or may be divided (relaxed)."""
 
     def __post_init__(self) -> None:
-        """Hold the ranges of the parameters."""
+        """Check the ranges of the parameters."""
         problems: list[Problem] = []
         if self.k == 1:
             problems.append(Problem("k", "be at least 2", "1"))
@@ -86,17 +86,17 @@ class Mondrian:
         return tuple(promises)
 
     def accepts(self, schema: Schema) -> None:
-        """Refuse columns published as they are: a group's rows could be told apart by them.
+        """Reject columns that are published as they are: they would tell the rows of a group apart.
 
         Raises: InvalidSchema.
         """
         if schema.other:
             shown = ", ".join(schema.other)
-            rule = "be empty with mondrian: a value published as it is tells the rows of a group apart"
+            rule = "be empty with mondrian: values published as they are tell the rows of a group apart"
             raise InvalidSchema(Problem("other", rule, shown, "make it a quasi-identifier, or leave it out"))
 
     def initial_state(self) -> MondrianState:
-        """Nothing was published yet."""
+        """The state before the first release."""
         return MondrianState.initial()
 
     def restored(self, packed: Mapping[str, Packable]) -> MondrianState:
@@ -106,7 +106,7 @@ class Mondrian:
     def plan(self, snapshot: Snapshot, state: MondrianState, rng: np.random.Generator) -> MondrianPlan:
         """Cut the table again and again, as long as both sides satisfy the principle.
 
-        Raises: Unpublishable if the table as a whole does not.
+        Raises: Unpublishable if the table as a whole does not satisfy it.
         """
         extent = grown_extent(snapshot, state.extent)
         group = np.full(snapshot.size, -1, dtype=np.int32)
@@ -126,7 +126,7 @@ class Mondrian:
         return MondrianPlan(group=group, groups=groups, counterfeits=Counterfeits.none(), extent=extent)
 
     def advance(self, state: MondrianState, snapshot: Snapshot, plan: MondrianPlan) -> MondrianState:  # noqa: ARG002
-        """One release more."""
+        """The state after one more release."""
         return MondrianState(state.time + 1, plan.extent)
 
     def _refusal(self, snapshot: Snapshot) -> str:

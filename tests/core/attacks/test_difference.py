@@ -1,4 +1,4 @@
-"""Difference: what is left of a group when whole groups are taken out of it."""
+"""Difference: what remains of a group when whole groups are subtracted from it."""
 
 from random import Random
 
@@ -111,7 +111,7 @@ def test_a_value_that_changed_is_noticed_where_rows_do_not_add_up() -> None:
     assert "are inconsistent" in found.note
 
 
-def test_more_known_people_than_rows_expose_nobody() -> None:
+def test_more_known_people_than_rows_expose_no_one() -> None:
     ledger = Ledger((release([[(0, 1), (1, 1)]]),))
     crowd = Ledger((release([[(0, 1), (1, 1), (2, 1)]]),)).knowledge()
     crowd.presences[0].qi.flags.writeable = True
@@ -127,7 +127,7 @@ def test_the_numbers_of_the_specification_are_reported() -> None:
     assert found.extra["atoms"] == 3
 
 
-def test_a_history_without_people_exposes_nobody() -> None:
+def test_a_history_without_people_exposes_no_one() -> None:
     empty = entry_of(plain_schema(), [])
     assert attacked(empty, empty).of == 0
     nothing = DifferenceAttack().run(History(plain_schema(), ()), Knowledge(()))
@@ -136,7 +136,7 @@ def test_a_history_without_people_exposes_nobody() -> None:
 
 @settings(deadline=None, max_examples=300)
 @given(st.randoms(use_true_random=False), st.sampled_from([0.0, 0.3]), st.integers(1, 4))
-def test_whoever_is_exposed_has_that_value_in_every_world(random: Random, overlap: float, releases: int) -> None:
+def test_an_exposed_person_has_that_value_in_every_world(random: Random, overlap: float, releases: int) -> None:
     ledger = banded_ledger(random, overlap=overlap, releases=releases, values=random.choice([2, 3, 4]))
     found = exposed(attacked(*ledger.entries))
     worlds = count_surjections(ledger.history(), ledger.knowledge(), principle=None, limit=10**6).by_value
@@ -146,7 +146,7 @@ def test_whoever_is_exposed_has_that_value_in_every_world(random: Random, overla
 
 @settings(deadline=None, max_examples=40)
 @given(st.randoms(use_true_random=False), st.booleans())
-def test_whoever_is_exposed_has_that_value_when_all_worlds_are_listed(random: Random, banded: bool) -> None:
+def test_an_exposed_person_has_that_value_when_all_worlds_are_listed(random: Random, banded: bool) -> None:
     ledger = banded_ledger(random, people=4, releases=2) if banded else random_ledger(random, people=4, releases=2)
     found = exposed(attacked(*ledger.entries))
     total, worlds = reasonable_surjections(ledger.history(), ledger.knowledge(), one_signature=False)
@@ -157,7 +157,7 @@ def test_whoever_is_exposed_has_that_value_when_all_worlds_are_listed(random: Ra
 
 @settings(deadline=None, max_examples=200)
 @given(st.randoms(use_true_random=False), st.sampled_from([0.0, 0.3]))
-def test_everybody_whom_two_releases_expose_is_found(random: Random, overlap: float) -> None:
+def test_everyone_whom_two_releases_expose_is_found(random: Random, overlap: float) -> None:
     ledger = banded_ledger(random, people=10, overlap=overlap, values=3)
     expected = pairwise_exposed(ledger.history(), ledger.knowledge())
     found = exposed(attacked(*ledger.entries))
@@ -174,7 +174,7 @@ def test_changing_values_and_a_false_assumption_raise_no_error(random: Random, c
 
 @settings(deadline=None)
 @given(st.randoms(use_true_random=False))
-def test_an_m_invariant_history_exposes_nobody(random: Random) -> None:
+def test_an_m_invariant_history_exposes_no_one(random: Random) -> None:
     assert attacked(*invariant_ledger(random, m=2, releases=3, people=12).entries).exposed == 0
 
 

@@ -1,4 +1,4 @@
-"""Subsets: an adversary who knows everybody's group and compares any releases."""
+"""Subsets: an adversary who knows everyone's group and compares any releases."""
 
 from collections import Counter
 from dataclasses import replace
@@ -33,7 +33,7 @@ def exposed(findings: Findings) -> dict[int, int]:
 
 
 def fewest(history: list[Entry]) -> dict[int, int]:
-    """The smallest candidate set of everybody over every subset of the releases, one by one."""
+    """The smallest candidate set of each person over every subset of the releases, one by one."""
     releases = [shown(entry) for entry in history]
     found: dict[int, int] = {}
     for subset in chain.from_iterable(combinations(releases, n) for n in range(1, len(releases) + 1)):
@@ -44,7 +44,7 @@ def fewest(history: list[Entry]) -> dict[int, int]:
 
 
 def certain(history: list[Entry]) -> dict[int, int]:
-    """Everybody who has one value in all worlds where nobody's value changes, by listing the worlds."""
+    """Everyone who has one value in all worlds where no value changes, by listing the worlds."""
     people = sorted(set().union(*(entry.presence().persons.tolist() for entry in history)))
     values = len(history[0].snapshot.schema.sensitive.values)
     worlds = [world for world in product(range(values), repeat=len(people)) if _explains(world, people, history)]
@@ -68,7 +68,7 @@ def _explains(world: tuple[int, ...], people: list[int], history: list[Entry]) -
 
 
 def overlapping() -> list[Entry]:
-    """Two groups in one box: whoever has boxes alone is blind."""
+    """Two groups in one box: boxes alone do not tell them apart."""
     one = [Member(p, (p,), p % 2, p // 2) for p in range(4)]
     two = [Member(p, (p,), p % 2, 0) for p in range(3)]
     box = {0: [(0, 3)], 1: [(0, 3)]}
@@ -115,7 +115,7 @@ def test_the_smallest_candidate_sets_are_those_of_all_subsets_of_the_releases(ra
 
 @settings(deadline=None, max_examples=100)
 @given(st.randoms(use_true_random=False), st.integers(1, 3), st.booleans())
-def test_whoever_is_exposed_has_that_value_in_every_world(random: Random, releases: int, constant: bool) -> None:
+def test_an_exposed_person_has_that_value_in_every_world(random: Random, releases: int, constant: bool) -> None:
     history = list(banded_ledger(random, people=5, releases=releases, overlap=0.5).entries)
     assert exposed(attacked(*history, constant_values=constant)).items() <= certain(history).items()
 
@@ -137,7 +137,7 @@ def test_no_world_is_the_only_one_for_anybody_whom_bpg_publishes(pool: str, ask:
 
 
 def test_an_adversary_who_knows_who_left_sees_through_a_ghost_and_not_through_a_stored_record() -> None:
-    """What docs/guarantees.md warns of: a ghost's value is not that of whom it stands for."""
+    """What docs/guarantees.md warns of: a ghost does not have the value of the person whom it replaces."""
     first, left = table([1, 2, 3], [0, 1, 2]), table([1, 2], [0, 1])
 
     def known(seed: int, **options: str) -> dict[int, int]:

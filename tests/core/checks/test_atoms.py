@@ -1,4 +1,4 @@
-"""Atoms: people whom all releases together leave alike."""
+"""Atoms: people whom all releases together do not tell apart."""
 
 from random import Random
 
@@ -26,12 +26,12 @@ def verdicts(check: Atoms, *entries: Entry) -> list[Verdict]:
     return found
 
 
-def release(*groups: dict[str, int], fakes: list[tuple[int, int]] | None = None) -> Entry:
+def release(*groups: dict[str, int], counterfeits: list[tuple[int, int]] | None = None) -> Entry:
     """Groups of named people with the values that are published of them."""
     members = [
         Member(ord(name), (0, 0), value, number) for number, group in enumerate(groups) for name, value in group.items()
     ]
-    return entry_of(plain_schema(values=6), members, counterfeits=fakes or [], random=Random(1))
+    return entry_of(plain_schema(values=6), members, counterfeits=counterfeits or [], random=Random(1))
 
 
 FOUR = release({"a": 0, "b": 1, "c": 0, "d": 1})
@@ -82,8 +82,8 @@ def test_an_atom_that_broke_the_rule_stays_a_violation() -> None:
     assert [verdict.violations for verdict in found] == [0, 1, 1]
 
 
-def test_counterfeits_hide_nobody_whose_trace_is_known() -> None:
-    assert verdicts(Atoms(k=2, ell=2), release({"a": 0}, fakes=[(0, 1)]))[-1].violations == 1
+def test_counterfeits_hide_no_one_whose_trace_is_known() -> None:
+    assert verdicts(Atoms(k=2, ell=2), release({"a": 0}, counterfeits=[(0, 1)]))[-1].violations == 1
 
 
 def test_a_release_that_cannot_be_read_does_not_hold() -> None:
@@ -139,7 +139,7 @@ def test_the_fold_counts_the_atoms_of_the_definition_after_every_release(
 
 @given(history=histories(), k=st.integers(2, 4), ell=st.integers(1, 3))
 @settings(max_examples=400, deadline=None)
-def test_the_atoms_hold_exactly_if_no_subset_of_the_releases_gives_anybody_away(
+def test_the_atoms_hold_exactly_if_no_subset_of_the_releases_exposes_anyone(
     history: list[Entry], k: int, ell: int
 ) -> None:
     assert verdicts(Atoms(k=k, ell=ell), *history)[-1].holds == (subsets_breached(history, k, ell) == 0)

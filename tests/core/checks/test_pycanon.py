@@ -44,13 +44,13 @@ def test_an_independent_library_finds_the_same_k_l_and_t(name: str) -> None:
         assert anonymity.l_diversity(frame, classes, [secret]) == observed(LDiversity(ell=2), entry, "fewest values")
         ours = observed(TCloseness(t=0.9), entry, "greatest distance")
         assert anonymity.t_closeness(frame, classes, [secret]) == pytest.approx(ours)
-        # Groups that happen to have the same box are one class to whoever ignores the group's number.
+        # Groups that happen to have the same box are one class to a judge that ignores group numbers.
         boxes = [column for column in classes if column != "group_id"]
         assert anonymity.k_anonymity(frame, boxes) >= observed(KAnonymity(k=2), entry, "smallest group")
 
 
 def test_values_are_labels_to_us_and_numbers_to_pycanon_where_they_look_like_numbers() -> None:
-    """Half of the people have a neighbouring value: far for labels, near for numbers."""
+    """Half of the people have an adjacent value: far for labels, near for numbers."""
     frame = pd.DataFrame({"group_id": [0, 0, 1, 1], "income": ["1", "2", "1", "3"]})
     labels = anonymity.t_closeness(frame, ["group_id"], ["income"])
     numbers = anonymity.t_closeness(frame.astype(int), ["group_id"], ["income"])

@@ -56,7 +56,7 @@ def test_counting_sorts_stably(keys: list[int]) -> None:
 
 @settings(deadline=None)
 @given(st.sets(st.integers(0, 40)), st.sets(st.integers(0, 40)))
-def test_the_roster_keeps_everybody_ever_published(old: set[int], new: set[int]) -> None:
+def test_the_roster_keeps_everyone_ever_published(old: set[int], new: set[int]) -> None:
     before = Roster(np.array(sorted(old)), np.zeros(len(old), np.int32), np.ones(len(old), np.int32))
     people = np.array(sorted(new), dtype=np.int64)
     entry = np.array([sorted(old).index(p) if p in old else -1 for p in sorted(new)], dtype=np.int32)

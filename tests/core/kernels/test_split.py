@@ -35,8 +35,8 @@ def test_the_compiled_split_makes_the_groups_of_the_literal_one(
     entries = int(starts[-1])
     qi = rng.integers(-spread // 2, spread, size=(attributes, entries)).astype(np.int32)
     qi[rng.random(qi.shape) < empty] = MISSING
-    fake = rng.random(entries) < empty / 2
-    row = np.where(fake, COUNTERFEIT, np.arange(entries)).astype(np.int32)
+    no_one = rng.random(entries) < empty / 2
+    row = np.where(no_one, COUNTERFEIT, np.arange(entries)).astype(np.int32)
     slot = np.repeat(np.arange(len(starts) - 1), np.diff(starts)).astype(np.int32)
     signatures = Signatures.of([tuple(range(lists)) for lists, _ in sizes])
     extent = np.tile(np.array([[-spread // 2], [spread]], dtype=np.int64), attributes)
@@ -45,7 +45,7 @@ def test_the_compiled_split_makes_the_groups_of_the_literal_one(
     group = split_buckets(qi, layout, signatures, extent[0], scales)
 
     codes = [
-        [None if fake[e] or qi[a, e] == MISSING else int(qi[a, e]) for a in range(attributes)] for e in range(entries)
+        [None if no_one[e] or qi[a, e] == MISSING else int(qi[a, e]) for a in range(attributes)] for e in range(entries)
     ]
     expected, at = set(), 0
     for lists, length in sizes:

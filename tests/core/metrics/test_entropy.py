@@ -20,9 +20,9 @@ CLASSES = [0] * 3 + [1] * 3 + [2] * 6
 SCHEMA = plain_schema(columns=1, values=2)
 
 
-def line(*, without: int | None = None, fakes: tuple[tuple[int, int], ...] = ()) -> Entry:
+def line(*, without: int | None = None, counterfeits: tuple[tuple[int, int], ...] = ()) -> Entry:
     members = [Member(i, (i,), i % 2, None if CLASSES[i] == without else CLASSES[i]) for i in range(12)]
-    return entry_of(SCHEMA, members, counterfeits=fakes)
+    return entry_of(SCHEMA, members, counterfeits=counterfeits)
 
 
 def value(name: str, entry: Entry) -> float:
@@ -61,7 +61,7 @@ def test_gcp_is_ail_by_attributes_and_vem_is_the_sum_over_attributes() -> None:
 
 
 def test_a_dirty_record_counts_as_extraneous_unless_it_is_said_to_be_real() -> None:
-    """Twelve records of which the last was not asked for: eleven people, one row too many in the class of six."""
+    """Twelve records of which the last is not selected: eleven people, one row too many in the class of six."""
     entry = line()
     entry = replace(entry, snapshot=replace(entry.snapshot, selected=np.arange(12) < 11))
     for name, metric in (("fem", FrequencyEntropy), ("vem", VolumeEntropy)):
@@ -79,7 +79,7 @@ def test_a_class_that_is_withheld_carries_no_information(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "golden"), [("fem", 1.288837500166), ("vem", 1.384615384615)])
 def test_a_counterfeit_lowers_the_information(name: str, golden: float) -> None:
-    assert value(name, line(fakes=((0, 0),))) == pytest.approx(golden, abs=1e-11)
+    assert value(name, line(counterfeits=((0, 0),))) == pytest.approx(golden, abs=1e-11)
 
 
 def test_the_table_itself_carries_all_information_and_one_class_none() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from oracles.builders import Member, entry_of, plain_schema, random_entry
 from oracles.metrics import estimated_count, true_count, workload_error
 
-from reanon_core.metrics.query_error import CountingQueryError, drawn_ranges, estimated_counts, true_counts
+from reanon_core.metrics.query_error import CountingQueryError, estimated_counts, random_ranges, true_counts
 from reanon_core.model.arrays import MISSING
 from reanon_core.model.errors import InvalidParameter
 from reanon_core.model.ledger import Entry
@@ -51,7 +51,7 @@ def test_a_missing_value_is_in_no_range() -> None:
 def test_ranges_have_the_length_of_the_paper_and_stay_in_their_domains() -> None:
     schema = plain_schema(columns=4, values=50, domain=(10, 109))
     entry = entry_of(schema, [Member(0, (10, 20, 30, 40), 0, 0)])
-    low, high = drawn_ranges(entry, 500, 0.1, np.random.default_rng(5))
+    low, high = random_ranges(entry, 500, 0.1, np.random.default_rng(5))
     assert np.all(high - low + 1 == np.array([63, 63, 63, 63, 32])[:, None])  # 100 and 50 times 0.1 to the 1/5
     assert low[:4].min() == 10
     assert high[:4].max() == 109
@@ -60,7 +60,7 @@ def test_ranges_have_the_length_of_the_paper_and_stay_in_their_domains() -> None
 
 @pytest.mark.parametrize("theta", [1e-9, 1.0])
 def test_a_range_has_at_least_one_code_and_at_most_all(theta: float) -> None:
-    low, high = drawn_ranges(exact_entry(), 20, theta, np.random.default_rng(0))
+    low, high = random_ranges(exact_entry(), 20, theta, np.random.default_rng(0))
     assert np.all(high - low + 1 == (1 if theta < 1 else np.array([7, 11, 4])[:, None]))
 
 
@@ -84,7 +84,7 @@ def test_withheld_rows_are_part_of_the_truth() -> None:
 @given(st.randoms(use_true_random=False), st.integers(0, 1000), st.sampled_from([0.1, 0.5, 1.0]))
 def test_every_answer_is_that_of_the_definition(random: Random, seed: int, theta: float) -> None:
     entry = random_entry(random, plain_schema(), missing=True)
-    low, high = drawn_ranges(entry, 8, theta, np.random.default_rng(seed))
+    low, high = random_ranges(entry, 8, theta, np.random.default_rng(seed))
     ranges = list(zip(low.T.tolist(), high.T.tolist(), strict=True))
     assert true_counts(entry, low, high).tolist() == [true_count(entry, *both) for both in ranges]
     assert estimated_counts(entry, low, high) == pytest.approx([estimated_count(entry, *both) for both in ranges])

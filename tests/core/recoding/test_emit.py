@@ -24,8 +24,8 @@ def pairs(count: int) -> tuple[Snapshot, Plan]:
 def test_counterfeits_stand_anywhere_among_the_rows() -> None:
     snapshot, plan = pairs(200)
     release, _, trace = emit(snapshot, plan, np.random.default_rng(0))
-    fakes = np.setdiff1d(np.arange(release.size), trace.rows)
-    assert 150 < fakes.mean() < 250  # built last they would be 200 .. 399
+    counterfeits = np.setdiff1d(np.arange(release.size), trace.rows)
+    assert 150 < counterfeits.mean() < 250  # built last they would be 200 .. 399
     assert (np.diff(trace.rows) < 0).any()  # and people are not in the order of their pseudonyms
 
 

@@ -59,7 +59,7 @@ def test_traces_are_those_of_the_definition_and_true_where_certain(random: Rando
 
 @settings(deadline=None)
 @given(st.randoms(use_true_random=False), st.sampled_from([0.0, 0.3]))
-def test_an_atom_has_everyone_with_one_trace_and_is_never_larger_than_stated(random: Random, overlap: float) -> None:
+def test_an_atom_is_everyone_with_one_trace_and_never_larger_than_its_bound(random: Random, overlap: float) -> None:
     ledger = banded_ledger(random, people=9, overlap=overlap)
     history, knowledge = ledger.history(), ledger.knowledge()
     trace = traces(history, knowledge)

@@ -1,4 +1,4 @@
-"""BPG under every combination of its options: no subset of the releases gives anybody away."""
+"""BPG under every combination of its options: no subset of the releases exposes anyone."""
 
 import os
 from collections import Counter
@@ -82,7 +82,7 @@ def require_safe(technique: Bpg, found: list[tuple[Snapshot, Publication[BpgStat
 
 
 def require_honest(technique: Bpg, snapshot: Snapshot, publication: Publication[BpgState], entry: Entry) -> None:
-    """Everybody who is asked for is published or withheld, and nobody else is published beyond what is allowed."""
+    """Every selected person is published or withheld, and others are published only as far as is allowed."""
     selected = dict(zip(snapshot.persons.tolist(), snapshot.selection.tolist(), strict=True))
     drawn = entry.snapshot
     origin = np.zeros(drawn.size, np.int8) if drawn.origin is None else drawn.origin

@@ -24,7 +24,7 @@ def asking(snapshot: Snapshot, people: set[int]) -> Snapshot:
     return replace(snapshot, selected=np.isin(snapshot.persons, list(people)))
 
 
-def test_nobody_is_published_whom_nobody_asked_for_unless_it_is_needed() -> None:
+def test_people_who_are_not_selected_are_published_only_if_needed() -> None:
     found = published(Bpg(k=2, ell=2, reserve=1), [FOUR, asking(FOUR, {1, 2})])
     assert shown(found[1][1]) == [{1, 2}]
     assert entries(found)[1].dirty == 0
@@ -47,28 +47,28 @@ def test_max_dirty_binds_and_the_reason_names_it() -> None:
     assert reason.startswith("too dirty: more than max_dirty = 0.33")
 
 
-def test_where_an_extension_is_too_dirty_some_who_are_asked_for_are_held_back_instead() -> None:
+def test_where_an_extension_is_too_dirty_some_selected_people_are_held_back_instead() -> None:
     people = list(range(8))
-    everybody = table(people, [i % 4 for i in people])
+    everyone = table(people, [i % 4 for i in people])
     rest = {"k": 3, "ell": 2, "reserve": 1, "max_dirty": 0.0}
-    publication = published(Bpg(**rest), [everybody, asking(everybody, set(range(7)))])[1][1]
+    publication = published(Bpg(**rest), [everyone, asking(everyone, set(range(7)))])[1][1]
     assert len(publication.trace.persons) == 5
     assert [reason.split(":")[0] for reason in publication.withheld] == ["held back"]
 
 
-def test_people_who_were_never_published_and_are_not_asked_for_are_not_touched() -> None:
+def test_people_who_were_never_published_and_are_not_selected_are_not_touched() -> None:
     more = table([1, 2, 3, 4, 5, 6], [0, 1, 2, 3, 0, 1])
     publication = published(Bpg(k=2, ell=2, reserve=1), [FOUR, asking(more, {1, 2, 3, 4, 5})])[1][1]
     assert shown(publication) == [{1, 2, 3, 4}]
 
 
-def test_a_query_for_nobody_gives_an_empty_release() -> None:
+def test_a_query_that_selects_no_one_gives_an_empty_release() -> None:
     publication = published(Bpg(k=2, ell=2), [asking(FOUR, set())])[0][1]
     assert publication.release.size == 0
     assert not publication.withheld
 
 
-def test_somebody_who_left_is_published_once_more_as_they_were_last() -> None:
+def test_a_person_who_left_is_published_once_more_with_their_last_values() -> None:
     """3 had the value 2, then 3; the place of 3 widens the box."""
     first, second = table([1, 2, 3], [0, 1, 2], [0, 0, 5]), table([1, 2, 3], [0, 1, 3], [0, 0, 9])
     left = table([1, 2], [0, 1])
@@ -85,7 +85,7 @@ def test_somebody_who_left_is_published_once_more_as_they_were_last() -> None:
     assert len(alive) == 2  # nothing can be published without 3
 
 
-def test_somebody_who_came_back_has_their_own_value_again() -> None:
+def test_a_person_who_returned_has_their_own_value_again() -> None:
     away, back = table([1, 2], [0, 1]), table([1, 2, 3], [0, 1, 3])
     found = published(Bpg(k=2, ell=2, reserve=1, pool="stored"), [THREE, away, back, away])
     values = [
@@ -94,7 +94,7 @@ def test_somebody_who_came_back_has_their_own_value_again() -> None:
     assert values == [2, 2, 3, 3]
 
 
-def test_a_ghost_stands_in_for_somebody_who_left_and_counts_as_a_counterfeit() -> None:
+def test_a_ghost_replaces_a_person_who_left_and_counts_as_a_counterfeit() -> None:
     first, left = table([1, 2, 3], [0, 1, 2], [0, 0, 9]), table([1, 2], [0, 1])
     found = published(Bpg(k=2, ell=2, reserve=1, variant="ghost"), [first, left])
     entry = entries(found)[1]
@@ -199,7 +199,7 @@ def test_an_odd_partitioner_is_made_safe(pool: str) -> None:
         (lambda _, __: 1 / 0, "ZeroDivisionError"),
     ],
 )
-def test_a_partitioner_that_does_not_keep_its_contract_is_an_error_in_a_sentence(given, said: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_partitioner_that_breaks_its_contract_gives_a_clear_error(given, said: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(InvalidParameter) as caught:
         published(Bpg(k=2, over=given), [FOUR])
     assert said in str(caught.value)

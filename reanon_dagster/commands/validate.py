@@ -1,29 +1,41 @@
 """`reanon validate`: every error in the series file and the next snapshot, and whether the release would be refused."""
 
 import argparse
+from collections.abc import Sequence
 from datetime import date
 
-from reanon_core.model.errors import InvalidSnapshot, OutOfOrder, ReanonError, Refused, Unpublishable, counted
+from reanon_core.model.errors import (
+    InvalidSchema,
+    InvalidSnapshot,
+    OutOfOrder,
+    ReanonError,
+    Refused,
+    Unpublishable,
+    counted,
+)
 from reanon_dagster.commands.output import say, warn, warn_of_caution, warn_of_notes
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.gate import require_acceptable
 from reanon_dagster.releasing.release import make_candidate
 from reanon_dagster.releasing.release_order import due_day, next_release
-from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view, read_view
+from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
 from reanon_dagster.releasing.snapshot_intake import read_release
 from reanon_dagster.series.series import Series
-from reanon_dagster.series.series_file import load_series
+from reanon_dagster.series.series_file import examine_series
 from reanon_dagster.sources.snapshot_location import snapshot_exists, snapshot_place
+from reanon_dagster.storage.series_store import read_summary
 
 
 def run(options: argparse.Namespace) -> int:
     """Take the way of `reanon publish` up to the gate, and write nothing."""
-    series = load_series(options.series)
+    series, problems = examine_series(options.series)
+    if problems or series is None:
+        return _report_errors([InvalidSchema(problems), *_snapshot_errors(series)])
     warn_of_caution(series)
     try:
         view = read_continuable_view(series)
     except Refused as error:
-        return _report_refusal(series, error)
+        return _report_errors([error, *_snapshot_errors(series)])
     release = next_release(series, view.records)
     if release is None:
         say(f"{series.name}: valid; every release is published", quiet=options.quiet)
@@ -58,16 +70,23 @@ def _people(candidate: Candidate) -> str:
     return f"{counted(candidate.people, 'person', 'people')} in the snapshot of {candidate.release}{some}"
 
 
-def _report_refusal(series: Series, refusal: Refused) -> int:
-    """Report why the series cannot go on, and with it every error of the next snapshot."""
-    errors: list[ReanonError] = [refusal]
-    view = read_view(series)
-    release = next_release(series, view.records)
+def _snapshot_errors(series: Series | None) -> list[ReanonError]:
+    """The errors of the next snapshot, which are reported together with those of the series file."""
     try:
-        if release is not None and snapshot_exists(series, release):
-            read_release(series, view, release)
-    except (InvalidSnapshot, Refused) as error:  # refused, if the key is lost too
-        errors.append(error)
+        if series is not None:
+            # Nothing is recovered: an invalid file may name the wrong folders.
+            view = SeriesView(series.private_folder, read_summary(series.private_folder))
+            release = next_release(series, view.records)
+            if release is not None and snapshot_exists(series, release):
+                read_release(series, view, release)
+    except InvalidSnapshot as error:
+        return [error]
+    except ReanonError:  # the file's own errors are reported already
+        return []
+    return []
+
+
+def _report_errors(errors: Sequence[ReanonError]) -> int:
     for sentence in "\n".join(str(error) for error in errors).splitlines():
         warn(sentence)
     return max(error.exit_code for error in errors)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reanon_dagster.series.field_types import Parameters
     from reanon_dagster.sources.kinds.source import Source
 
-__all__ = ["Series", "load_schema", "load_series"]
+__all__ = ["Series", "examine_series", "load_schema", "load_series"]
 
 P = TypeVar("P", bound=Part)
 
@@ -49,6 +49,18 @@ def load_series(path: Path, *, lazily: bool = False) -> Series:
 
     Raises: InvalidSchema with every problem at once.
     """
+    series, problems = examine_series(path, lazily=lazily)
+    require(problems, InvalidSchema)
+    if series is None:
+        raise AssertionError("a series without problems has all its parts")
+    return series
+
+
+def examine_series(path: Path, *, lazily: bool = False) -> tuple[Series | None, list[Problem]]:
+    """Every problem of a series file, and the series as far as its snapshots can be read; None if they cannot.
+
+    Raises: InvalidSchema if the file is not YAML.
+    """
     file = _file(path)
     folder = file.resolve().parent
     raw = read_yaml(file)
@@ -65,10 +77,9 @@ def load_series(path: Path, *, lazily: bool = False) -> Series:
         selections = collect_problems(problems, parse_selections, select)
         problems += _revealing_selections(selections or {}, parts.get("sensitive"))
         _read_knowledge(parts, schema, folder, problems)
-    require(problems, InvalidSchema)
     if config is None or schema is None:
-        raise AssertionError("a series without problems has all its parts")
-    return Series(folder, config, schema, config.releases.calendar())
+        return None, problems
+    return Series(folder, config, schema, config.releases.calendar()), problems
 
 
 def load_schema(path: Path) -> tuple[str, Schema, frozenset[str]]:

@@ -161,9 +161,7 @@ def test_only_the_published_asset_of_a_regular_series_can_be_late(tmp_path: Path
     [(MONTHLY, {"clinic_cadence": "0 6 1 * *"}), (CRON, {"clinic_cadence": "30 4 1,15 * *"}), (SERIES, {})],
     ids=["cadence", "cron", "names"],
 )
-def test_schedule_and_sensor_are_off_until_somebody_switches_them_on(
-    tmp_path: Path, text: str, schedules: dict[str, str]
-) -> None:
+def test_schedule_and_sensor_are_off_by_default(tmp_path: Path, text: str, schedules: dict[str, str]) -> None:
     repository = series_definitions(write_series(tmp_path, text=text)).get_repository_def()
     assert {one.name: one.cron_schedule for one in repository.schedule_defs} == schedules
     assert [one.name for one in repository.sensor_defs] == ["clinic_snapshot_landed"]

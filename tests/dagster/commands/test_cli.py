@@ -286,15 +286,6 @@ technique: {name: m-invariance, m: 2}
     assert set(table["krankheit"]) == {"Grippe", "Röteln"}
 
 
-def test_validate_says_that_a_snapshot_cannot_be_published_before_anybody_tries(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    series = write_series(tmp_path, snapshots={"r1": people(60).assign(disease="flu")})
-    assert main(["validate", str(series)]) == 1
-    assert "not 3-eligible" in said(capsys)[1]
-    assert not (tmp_path / "private").exists()
-
-
 def test_an_empty_snapshot_is_an_empty_release(tmp_path: Path) -> None:
     series = write_series(tmp_path, snapshots={"r1": people(60), "r2": people(60).iloc[:0], "r3": people(60)})
     assert main(["backfill", str(series), "--quiet"]) == 0

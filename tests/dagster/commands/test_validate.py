@@ -93,6 +93,23 @@ def test_every_error_of_the_snapshot_is_reported_together_with_a_changed_setting
     assert validated(path, capsys)[0] == 1  # nothing but the setting is wrong
 
 
+def test_every_error_of_the_file_is_reported_together_with_those_of_the_snapshot(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = people(60).astype({"age": object})
+    wrong.loc[3, "disease"] = None
+    wrong.loc[4, "age"] = 230
+    path = write_series(tmp_path, text=SERIES.replace("m: 3", "m: 1"), snapshots={"r1": wrong})
+    code, out, err = validated(path, capsys)
+    assert (code, out) == (2, "")
+    for part in ("m (1) must be a whole number of at least 2", "disease", "age (230"):
+        assert part in err
+    path.write_text(SERIES.replace("sensitive: disease", "sensitive: [disease]"))  # its snapshots cannot be read
+    code, _, err = validated(path, capsys)
+    assert code == 2
+    assert "sensitive" in err
+
+
 def test_a_lost_store_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write_series(tmp_path, snapshots=lively(2))
     assert main(["publish", str(path), "--quiet"]) == 0

@@ -9,9 +9,9 @@ from pathlib import Path
 import duckdb
 import pandas as pd
 import pytest
+from builders.faults import Forgetful
 from builders.series import DISEASES, lively, people, write_series
 
-from reanon_core.techniques.m_invariance.technique import MInvariance
 from reanon_dagster.cli import main
 from reanon_dagster.expectations import data_docs as room
 from reanon_dagster.expectations.data_docs import FOLDER, ROWS, write_data_docs
@@ -46,7 +46,7 @@ def data_docs(folder: Path) -> Path:
     return folder / "private" / "clinic" / FOLDER
 
 
-def test_data_docs_hold_no_id_no_row_and_no_value_of_anybody(documented: Path) -> None:
+def test_data_docs_hold_no_id_no_row_and_no_value_of_a_person(documented: Path) -> None:
     files = [path for path in data_docs(documented).rglob("*") if path.is_file()]
     assert len(files) > 3 * 3 * 2
     shown = text_of(data_docs(documented))
@@ -87,7 +87,7 @@ def test_data_docs_fetch_nothing_and_every_link_leads_somewhere(documented: Path
             assert (page.parent / link).is_file(), (page, link)
 
 
-def test_data_docs_are_closed_to_everybody_else(documented: Path) -> None:
+def test_only_the_owner_can_read_data_docs(documented: Path) -> None:
     for path in (data_docs(documented), *data_docs(documented).rglob("*")):
         mode = stat.S_IMODE(path.stat().st_mode)
         assert mode == (0o700 if path.is_dir() else 0o600), path
@@ -99,13 +99,6 @@ def test_publish_prints_where_the_pages_are(tmp_path: Path, capsys: pytest.Captu
     assert "private/clinic/data_docs/index.html" in capsys.readouterr().out
     assert main(["publish", str(series), "--data-docs", "--release", "r1"]) == 0
     assert "nothing to do" in capsys.readouterr().out
-
-
-class Forgetful(MInvariance):
-    """A technique with a fault: it forgets everybody, so that its second release breaks m-invariance."""
-
-    def plan(self, snapshot, state, rng):  # type: ignore[no-untyped-def]
-        return super().plan(snapshot, self.initial_state(), rng)
 
 
 def test_a_refused_candidate_is_documented_too(

@@ -1,4 +1,4 @@
-"""Great Expectations: it says what the core says, it shows aggregates only, and nobody loads it by accident."""
+"""Great Expectations: it says what the core says, it shows aggregates only, and it is never loaded by accident."""
 
 import dataclasses
 import re

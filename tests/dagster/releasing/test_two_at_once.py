@@ -1,4 +1,4 @@
-"""Two processes on one series: a release is published whole, once, and whoever came second is told so in a sentence."""
+"""Two processes on one series: a release is published whole and once, and the second process says so."""
 
 import hashlib
 import json

@@ -1,7 +1,7 @@
 """Query error: how far the answers of counting queries on a release are from the truth."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,18 @@ from reanon_core.model.ledger import Entry
 from reanon_core.model.release import ALL_MISSING
 
 BLOCK = 4096
+"""How many rows are counted at a time, so that they stay in the cache for all queries."""
+
+
+class PublishedGroups(NamedTuple):
+    """The groups of a release, with their sensitive values."""
+
+    low: Int32  # [d, g]
+    high: Int32  # [d, g]
+    missing: Int8  # [d, g]
+    start: Int64  # [g + 1] where the values of each group begin
+    values: Int32  # [rows] ascending within each group
+    weight: Float64  # [g] how many real people a row stands for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,14 +103,14 @@ def estimated_counts(entry: Entry, low: Int32, high: Int32) -> Float64:
     weight = real / np.maximum(size, 1)
     boxes = release.boxes
     values = release.sensitive[order]
-    return _estimates(boxes.low, boxes.high, boxes.missing, start, values, weight, low, high)
+    return _estimates(PublishedGroups(boxes.low, boxes.high, boxes.missing, start, values, weight), low, high)
 
 
 @compiled
 def _true_counts(columns: Int32, low: Int32, high: Int32) -> Int64:
     counts = np.zeros(low.shape[1], dtype=np.int64)
     inside = np.empty(BLOCK, dtype=np.uint8)
-    for start in range(0, columns.shape[1], BLOCK):  # a block of rows stays in the cache for all queries
+    for start in range(0, columns.shape[1], BLOCK):
         rows = min(BLOCK, columns.shape[1] - start)
         for query in range(low.shape[1]):
             inside[:rows] = 1
@@ -115,17 +127,8 @@ def _true_counts(columns: Int32, low: Int32, high: Int32) -> Int64:
 
 
 @compiled
-def _estimates(
-    box_low: Int32,
-    box_high: Int32,
-    missing: Int8,
-    start: Int64,
-    values: Int32,
-    weight: Float64,
-    low: Int32,
-    high: Int32,
-) -> Float64:
-    """Requires: values ascending within each group, group after group."""
+def _estimates(published: PublishedGroups, low: Int32, high: Int32) -> Float64:
+    box_low, box_high, missing, start, values, weight = published
     attributes, groups = box_low.shape
     estimates = np.zeros(low.shape[1], dtype=np.float64)
     for query in range(low.shape[1]):

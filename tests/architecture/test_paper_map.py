@@ -1,6 +1,7 @@
 """The paper map and the code agree: every tagged item is in PAPER.md, and every row of PAPER.md is real."""
 
 import importlib
+import inspect
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 MAPS = sorted((ROOT / "reanon_core" / "techniques").glob("*/PAPER.md"))
 KINDS = "Definitions?|Lemmas?|Figures?|Sections?|Algorithms?|Theorems?|Examples?|Tables?"
 TAG = re.compile(rf"Paper: \[([A-Z]+\d*)\] ((?:{KINDS}) [\d.]+)")
+LISTED = re.compile(rf"({KINDS.replace('s?', '')})s? (\d[\d.]*(?:(?:,| and| to) \d[\d.]*)*)")
 ROW = re.compile(r"^\| ([^|]+) \| ([^|]+) \| `([\w.]+)` \| `([\w/.:]+)` \|$", re.MULTILINE)
 
 
@@ -57,6 +59,54 @@ def test_every_row_of_the_map_names_a_symbol_and_a_test_that_exist(path: Path) -
         resolve(symbol)
         file, _, name = test.partition("::")
         assert f"def {name}(" in (ROOT / "tests" / file).read_text(), f"{test} does not exist"
+
+
+def source_of(symbol: str) -> str:
+    """The docstring of a class, or the source of any other symbol."""
+    found = resolve(symbol)
+    if inspect.isclass(found):
+        return inspect.getdoc(found) or ""
+    return inspect.getsource(inspect.unwrap(getattr(found, "py_func", found)))  # type: ignore[arg-type]
+
+
+def items_of(text: str, key: str) -> set[str]:
+    """The items of one paper that a text names: `[ST15] Definition 2.3`, `Definitions 1 and 2`, `Examples 3.1 to 3.3`.
+
+    A tag holds until the next paper's tag or the end of the paragraph: `[ST15] Algorithm 1; Lemma 8.1` names both.
+    """
+    found: set[str] = set()
+    for part in re.split(r"(?=\[[A-Z]+\d*\])", text):
+        if not part.startswith(f"[{key}]"):
+            continue
+        for kind, numbers in LISTED.findall(part.split("\n\n")[0]):
+            named = re.findall(r"\d+(?:\.\d+)*", numbers)
+            if " to " in numbers and len(named) == 2:
+                *room, first = named[0].split(".")
+                named = [".".join([*room, str(n)]) for n in range(int(first), int(named[1].split(".")[-1]) + 1)]
+            found |= {f"{kind} {number}" for number in named}
+    return found
+
+
+@pytest.mark.parametrize("path", MAPS, ids=lambda path: path.parent.name)
+def test_the_symbol_of_every_row_names_its_item(path: Path) -> None:
+    """A row leads to the item itself; the symbol of an item without a number cites the paper."""
+    key = key_of(path)
+    lost = [
+        f"{item}: {symbol}"
+        for item, _, symbol, _ in ROW.findall(path.read_text())
+        if not (
+            item.strip() in items_of(source_of(symbol), key) if LISTED.match(item) else f"[{key}]" in source_of(symbol)
+        )
+    ]
+    assert not lost, lost
+
+
+def test_items_are_read_from_lists_and_ranges() -> None:
+    text = (
+        "Paper: [ST15] Definitions 3.1 to 3.3; Example 3.1 has two. [XT07] Lemmas 1, 2 and 4.\n\nSection 9 is no tag."
+    )
+    assert items_of(text, "ST15") == {"Definition 3.1", "Definition 3.2", "Definition 3.3", "Example 3.1"}
+    assert items_of(text, "XT07") == {"Lemma 1", "Lemma 2", "Lemma 4"}
 
 
 @pytest.mark.parametrize("path", MAPS, ids=lambda path: path.parent.name)

@@ -86,18 +86,16 @@ def _count_union(known: Int64, persons: Int64) -> int:
 
 
 @compiled
-def _advance_states(entries: StateEntries, at: int, posterior: Float64, routes: Routes, scratch: Scratch) -> int:
-    """Advance the states of the person at `at` by every possible value; returns how many states are reached.
+def _advance_states(states: Int32, weights: Float64, posterior: Float64, routes: Routes, scratch: Scratch) -> int:
+    """Advance the states of one person by every possible value; returns how many states are reached.
 
     The values of different releases count as independent.
     """
-    states, weights = entries.states, entries.weights
-    first, last = entries.offsets[at], entries.offsets[at + 1]
     following, usual, unusual, pattern = routes
     mass, reached, pattern_mass = scratch
     count = 0
     pattern_mass[:] = 0
-    for entry in range(first, last):
+    for entry in range(len(states)):
         state = states[entry]
         own = pattern[state]
         pattern_mass[own] += weights[entry]
@@ -124,8 +122,8 @@ def _advance_states(entries: StateEntries, at: int, posterior: Float64, routes: 
 
 @compiled
 def _filter_states(
-    entries: StateEntries,
-    at: int,
+    states: Int32,
+    weights: Float64,
     observation: Observation,
     row: int,
     following: Int32,
@@ -133,15 +131,13 @@ def _filter_states(
     scratch: Scratch,
 ) -> int:
     """The same, where each step also has the probability that the knowledge gives it (departure D4)."""
-    states, weights = entries.states, entries.weights
-    first, last = entries.offsets[at], entries.offsets[at + 1]
     own = observation.row_class[row]
     kind = min(own, len(emissions.emission) - 1)
     prior, emission, uses_prior = emissions.prior[own], emissions.emission[kind], emissions.uses_prior[kind]
     posterior, expected = observation.posterior[row], observation.expected[row]
     mass, reached = scratch.mass, scratch.reached
     count = 0
-    for entry in range(first, last):
+    for entry in range(len(states)):
         state, weight = states[entry], weights[entry]
         chance = prior if uses_prior[state] else emission[state]
         for value in range(len(posterior)):
@@ -170,7 +166,7 @@ def revise_entries(
 
     Paper: [RPB12] Algorithm 3.
     """
-    known, persons = entries.persons, observation.persons
+    known, offsets, persons = entries.persons, entries.offsets, observation.persons
     total = _count_union(known, persons)
     who, ends = np.empty(total, np.int64), np.zeros(total + 1, np.int64)
     # Memory that is never written costs nothing, so there is room for a person's states in most automata at once.
@@ -187,15 +183,16 @@ def revise_entries(
         is_published = row < len(persons) and (at == len(known) or persons[row] <= known[at])
         is_known = at < len(known) and (row == len(persons) or known[at] <= persons[row])
         who[out] = persons[row] if is_published else known[at]
-        before = entries if is_known else unobserved
-        own = at if is_known else 0
-        first = before.offsets[own]
+        old_states, old_weights = unobserved.states, unobserved.weights
+        if is_known:
+            own = slice(offsets[at], offsets[at + 1])
+            old_states, old_weights = entries.states[own], entries.weights[own]
         if is_published and is_filter:
-            count = _filter_states(before, own, observation, row, routes.following, emissions, scratch)
+            count = _filter_states(old_states, old_weights, observation, row, routes.following, emissions, scratch)
         elif is_published:
-            count = _advance_states(before, own, observation.posterior[row], routes, scratch)
+            count = _advance_states(old_states, old_weights, observation.posterior[row], routes, scratch)
         else:
-            count = before.offsets[own + 1] - first
+            count = len(old_states)
         if filled + count > room:
             room = 2 * (filled + count)
             more_states, more_weights = np.empty(room, np.int32), np.empty(room, np.float64)
@@ -206,7 +203,7 @@ def revise_entries(
                 states[filled + i], weights[filled + i] = reached[i], mass[reached[i]]
                 mass[reached[i]] = 0
             else:
-                states[filled + i], weights[filled + i] = before.states[first + i], before.weights[first + i]
+                states[filled + i], weights[filled + i] = old_states[i], old_weights[i]
         filled += count
         ends[out + 1] = filled
         row += 1 if is_published else 0

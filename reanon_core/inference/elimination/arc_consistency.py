@@ -10,6 +10,7 @@ from reanon_core.inference.elimination.problem import (
     is_known,
     may_have,
 )
+from reanon_core.model.arrays import Int32, UInt64
 
 
 @compiled
@@ -20,33 +21,35 @@ def make_arc_consistent(problem: ValueProblem, group: int) -> bool:
     values lie on a cycle of the residual graph, in which an edge leads from the value that a member has to each value
     that the member may have. Rows of unidentified people are a further node of that graph.
     """
-    begin, end = problem.membership.first[group], problem.membership.first[group + 1]
-    values = problem.start[group + 1] - problem.start[group]
-    if _is_unrestricted(problem, group, values):
+    person, first, domain = problem.membership.person, problem.membership.first, problem.domain
+    begin, members = first[group], first[group + 1] - first[group]
+    start, values = problem.start[group], problem.start[group + 1] - problem.start[group]
+    if _is_unrestricted(domain, person[begin : begin + members], values):
         return True
+    assigned, reach, eliminated = problem.matching.assigned, problem.matching.reach, problem.eliminated
     problem.matching.used[:values] = 0
-    problem.matching.assigned[: end - begin] = UNASSIGNED
-    for member in range(end - begin):
+    assigned[:members] = UNASSIGNED
+    for member in range(members):
         if not _augment(problem, group, member, values):
             return False
     _close_reachability(problem, group, values)
-    for member in range(end - begin):
-        person, own = problem.membership.person[begin + member], problem.matching.assigned[member]
-        if is_known(problem.domain, person):
+    for member in range(members):
+        who, own = person[begin + member], assigned[member]
+        if is_known(domain, who):
             continue
-        problem.eliminated[:] = 0
+        eliminated[:] = 0
         for other in range(values):
-            if problem.matching.reach[other, own] == 0:
-                include(problem.eliminated, problem.value[problem.start[group] + other])
-        eliminate(problem, person, problem.eliminated)  # the assigned value is left
+            if reach[other, own] == 0:
+                include(eliminated, problem.value[start + other])
+        eliminate(problem, who, eliminated)  # the assigned value is left
     return True
 
 
 @compiled
-def _is_unrestricted(problem: ValueProblem, group: int, values: int) -> bool:
+def _is_unrestricted(domain: UInt64, members: Int32, values: int) -> bool:
     """Whether every member may have every value of the group."""
-    for entry in range(problem.membership.first[group], problem.membership.first[group + 1]):
-        if count_values(problem.domain, problem.membership.person[entry]) != values:
+    for person in members:
+        if count_values(domain, person) != values:
             return False
     return True
 
@@ -55,22 +58,20 @@ def _is_unrestricted(problem: ValueProblem, group: int, values: int) -> bool:
 def _augment(problem: ValueProblem, group: int, newcomer: int, values: int) -> bool:
     """Match one more member, if necessary by reassigning others; breadth-first search over values."""
     begin, start = problem.membership.first[group], problem.start[group]
-    claimant, queue, used = problem.matching.claimant, problem.matching.queue, problem.matching.used
+    person, domain, value, quantity = problem.membership.person, problem.domain, problem.value, problem.quantity
+    assigned, used, claimant, queue, _ = problem.matching
     claimant[:values] = UNASSIGNED
     head, tail, member = 0, 0, newcomer
     while True:
         for other in range(values):
-            value = problem.value[start + other]
-            if claimant[other] == UNASSIGNED and may_have(
-                problem.domain, problem.membership.person[begin + member], value
-            ):
+            if claimant[other] == UNASSIGNED and may_have(domain, person[begin + member], value[start + other]):
                 claimant[other] = member
-                if used[other] < problem.quantity[start + other]:
+                if used[other] < quantity[start + other]:
                     used[other] += 1
-                    _reassign(problem, newcomer, other)
+                    _reassign(assigned, claimant, newcomer, other)
                     return True
                 for holder in range(newcomer):
-                    if problem.matching.assigned[holder] == other:
+                    if assigned[holder] == other:
                         queue[tail] = holder
                         tail += 1
         if head == tail:
@@ -80,13 +81,13 @@ def _augment(problem: ValueProblem, group: int, newcomer: int, values: int) -> b
 
 
 @compiled
-def _reassign(problem: ValueProblem, newcomer: int, free: int) -> None:
+def _reassign(assigned: Int32, claimant: Int32, newcomer: int, free: int) -> None:
     """Reassign the members along the augmenting path, from the free value back to the newcomer."""
     value = free
     while True:
-        mover = problem.matching.claimant[value]
-        left = problem.matching.assigned[mover]
-        problem.matching.assigned[mover] = value
+        mover = claimant[value]
+        left = assigned[mover]
+        assigned[mover] = value
         if mover == newcomer:
             return
         value = left
@@ -95,18 +96,20 @@ def _reassign(problem: ValueProblem, newcomer: int, free: int) -> None:
 @compiled
 def _close_reachability(problem: ValueProblem, group: int, values: int) -> None:
     """Compute which value reaches which; the last node stands for the rows of unidentified people."""
-    begin, start = problem.membership.first[group], problem.start[group]
-    reach, used = problem.matching.reach, problem.matching.used
+    person, first, domain = problem.membership.person, problem.membership.first, problem.domain
+    value, quantity, start = problem.value, problem.quantity, problem.start[group]
+    assigned, used, _, _, reach = problem.matching
+    begin = first[group]
     for u in range(values + 1):
         for v in range(values + 1):
             reach[u, v] = 1 if u == v else 0
-    for member in range(problem.membership.first[group + 1] - begin):
-        own = problem.matching.assigned[member]
+    for member in range(first[group + 1] - begin):
+        own = assigned[member]
         for other in range(values):
-            if may_have(problem.domain, problem.membership.person[begin + member], problem.value[start + other]):
+            if may_have(domain, person[begin + member], value[start + other]):
                 reach[own, other] = 1
     for u in range(values):
-        reach[u, values] = 1 if used[u] < problem.quantity[start + u] else 0
+        reach[u, values] = 1 if used[u] < quantity[start + u] else 0
         reach[values, u] = 1 if used[u] > 0 else 0
     for middle in range(values + 1):
         for u in range(values + 1):

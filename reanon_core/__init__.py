@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from reanon_core.model.verdict import Verdict
     from reanon_core.published_release import PublishedRelease
     from reanon_core.series import Series
-    from reanon_core.tables.frames import Table
+    from reanon_core.tables.frames import PrivateTable, Table
     from reanon_core.techniques.bpg.technique import Bpg
     from reanon_core.techniques.cor_split.technique import CorSplit
     from reanon_core.techniques.js_reduce.technique import JsReduce
@@ -53,6 +53,7 @@ __all__ = [
     "NotEligible",
     "Numeric",
     "OutOfOrder",
+    "PrivateTable",
     "PublishedRelease",
     "ReanonError",
     "Refused",
@@ -80,7 +81,7 @@ _HOMES = {
     "reanon_core.model.verdict": ("Verdict",),
     "reanon_core.published_release": ("PublishedRelease",),
     "reanon_core.series": ("Series",),
-    "reanon_core.tables.frames": ("Table",),
+    "reanon_core.tables.frames": ("PrivateTable", "Table"),
     "reanon_core.techniques.bpg.technique": ("Bpg",),
     "reanon_core.techniques.cor_split.technique": ("CorSplit",),
     "reanon_core.techniques.js_reduce.technique": ("JsReduce",),

@@ -10,7 +10,7 @@ from reanon_core.catalog import ATTACKS, METRICS, build_attack
 from reanon_core.finding_truth import worth
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.finding import Findings
-from reanon_core.tables.frames import Table
+from reanon_core.tables.frames import PrivateTable
 
 if TYPE_CHECKING:
     from reanon_core.model.background import Background
@@ -46,7 +46,7 @@ def audit_table(
     compromised: float,
     groups_known: bool,
     rng: np.random.Generator,
-) -> Table:
+) -> PrivateTable:
     """One row for each check of each release, then one for each attack on all of them.
 
     An attack that cannot run on so much data has no number, and a note that says why.
@@ -73,7 +73,7 @@ def audit_table(
     counts = [(name, pa.int64()) for name in ("violations", "exposed", "of")]
     texts = [(name, pa.string()) for name in ("kind", "name", "release")]
     schema = pa.schema([*texts, ("holds", pa.bool_()), *counts, ("note", pa.string())])
-    return Table(pa.Table.from_pylist(rows, schema=schema))
+    return PrivateTable(pa.Table.from_pylist(rows, schema=schema))
 
 
 def metric_values(metric: str, names: Sequence[str], ledger: "Ledger", rng: np.random.Generator) -> dict[str, float]:

@@ -10,6 +10,8 @@ from reanon_core.tables.frames import Table
 from reanon_core.tables.release_table import counterfeit_table, release_table
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from reanon_core.model.release import Auxiliary, Release
     from reanon_core.model.schema import Schema
     from reanon_core.model.verdict import Verdict
@@ -37,12 +39,14 @@ class PublishedRelease(Table):
         """The answers of the checks that the release passed."""
         self.notes = notes
         """What the data steward must read about this release."""
-        self._release, self._auxiliary, self._schema = release, auxiliary, schema
+        # The schema knows values that no release has shown, so it is not kept here.
+        self._counterfeits = Table(counterfeit_table(auxiliary))
+        self._groups = Table(_group_table(release, auxiliary, schema)) if release.grouped else None
 
     @property
     def counterfeits(self) -> Table:
         """How many counterfeits each group has; groups without any are left out."""
-        return Table(counterfeit_table(self._auxiliary))
+        return self._counterfeits
 
     @property
     def groups(self) -> Table:
@@ -50,22 +54,24 @@ class PublishedRelease(Table):
 
         Raises: InvalidParameter if the technique makes no groups.
         """
-        import pyarrow as pa
-
-        release = self._release
-        if not release.grouped:
+        if self._groups is None:
             raise InvalidParameter(Problem(f"release {self.name}", "have groups, and its technique makes none"))
-        count = release.boxes.count
-        shown = tuple(name for name in self._schema.names if release.shows(name))
-        each = replace(
-            release,
-            group=np.arange(count, dtype=np.int32),
-            sensitive=np.zeros(count, np.int32),
-            other=np.empty((len(release.other), 0), np.int32),
-            columns=shown,
-        )
-        counterfeits = np.zeros(count, np.int64)
-        counterfeits[self._auxiliary.group] = self._auxiliary.count
-        table = release_table(each, self._schema)
-        table = table.append_column("rows", pa.array(np.bincount(release.group, minlength=count)))
-        return Table(table.append_column("counterfeits", pa.array(counterfeits)))
+        return self._groups
+
+
+def _group_table(release: "Release", auxiliary: "Auxiliary", schema: "Schema") -> "pa.Table":
+    import pyarrow as pa
+
+    count = release.boxes.count
+    one_row_each = replace(
+        release,
+        group=np.arange(count, dtype=np.int32),
+        sensitive=np.zeros(count, np.int32),
+        other=np.empty((len(release.other), 0), np.int32),
+        columns=tuple(name for name in schema.names if release.shows(name)),
+    )
+    counterfeits = np.zeros(count, np.int64)
+    counterfeits[auxiliary.group] = auxiliary.count
+    table = release_table(one_row_each, schema)
+    table = table.append_column("rows", pa.array(np.bincount(release.group, minlength=count)))
+    return table.append_column("counterfeits", pa.array(counterfeits))

@@ -20,11 +20,11 @@ from reanon_core.model.errors import (
     collect_problems,
     require,
 )
-from reanon_core.model.published_columns import published_columns
+from reanon_core.model.published_columns import clash_problems
 from reanon_core.model.schema import Schema, Sensitive
 from reanon_core.published_release import PublishedRelease
 from reanon_core.publishing import publish
-from reanon_core.tables.frames import Table, frame_columns
+from reanon_core.tables.frames import PrivateTable, frame_columns
 from reanon_core.tables.ids import KEY_BYTES
 from reanon_core.tables.snapshot_table import CodedTable, coded_table, restricted
 
@@ -159,7 +159,7 @@ class Series:
             raise OutOfOrder("nothing is published yet; publish a release first")
         return Ledger(tuple(done.entry for done in self._done))
 
-    def trace(self, name: str) -> Table:
+    def trace(self, name: str) -> PrivateTable:
         """Private: the id of the person behind each published row, counterfeits left out.
 
         Raises: InvalidParameter if there is no such release.
@@ -176,7 +176,7 @@ class Series:
         known: dict[int, object] = {}
         for done in self._done[: place + 1]:  # a release may show people who have left: their ids are in earlier frames
             known.update(zip(done.persons.tolist(), done.ids.to_pylist(), strict=True))
-        return Table(pa.table({"id": [known[person] for person in persons.tolist()], "row": rows}))
+        return PrivateTable(pa.table({"id": [known[person] for person in persons.tolist()], "row": rows}))
 
     def attack(self, name: str, *, compromised: float = 0.0, groups_known: bool = True) -> "Findings":
         """Private: whom an attack on all releases exposes.
@@ -192,7 +192,7 @@ class Series:
 
     def audit(
         self, *, attacks: Sequence[str] | None = None, compromised: float = 0.0, groups_known: bool = True
-    ) -> Table:
+    ) -> PrivateTable:
         """Private: every check from the first release on, and what every attack on all releases finds.
 
         With `memory=False` the history checks may fail here, though each release held by itself.
@@ -279,10 +279,6 @@ def _schema(
     )
     if id_column in schema.columns:
         problems.append(Problem(f"column {id_column}", "have one role only", "id and another"))
-    names = [column.name.lower() for column in published_columns(schema)]
-    problems += [
-        Problem(f"published column {name}", "come from one column only", help="rename a column of the source")
-        for name in sorted({name for name in names if names.count(name) > 1})
-    ]
+    problems += clash_problems(schema)
     require(problems, InvalidSchema)
     return schema

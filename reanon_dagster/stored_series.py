@@ -10,7 +10,7 @@ import numpy as np
 from reanon_core.audit import audit_table, metric_values, run_attack
 from reanon_core.model.errors import OutOfOrder, Refused
 from reanon_core.published_release import PublishedRelease
-from reanon_core.tables.frames import Table
+from reanon_core.tables.frames import PrivateTable
 from reanon_dagster.releasing.judgement import checks_of
 from reanon_dagster.releasing.release import publish_release
 from reanon_dagster.releasing.release_order import next_release, nothing_to_do, ready_release
@@ -98,12 +98,12 @@ class StoredSeries:
         with opened(self._series.private_folder, read_only=True) as connection:
             return store_reader.ledger(connection, self._series.schema)
 
-    def trace(self, name: str) -> Table:
+    def trace(self, name: str) -> PrivateTable:
         """Private: the id of the person behind each published row, read from the source again.
 
         Raises: InvalidParameter if there is no such release; Refused if its snapshot is gone.
         """
-        return Table(release_trace(self._series, name))
+        return PrivateTable(release_trace(self._series, name))
 
     def attack(self, name: str, *, compromised: float | None = None, groups_known: bool | None = None) -> "Findings":
         """Private: whom an attack on all releases exposes. What is left out is as series.yaml declares it.
@@ -120,7 +120,7 @@ class StoredSeries:
         attacks: Sequence[str] | None = None,
         compromised: float | None = None,
         groups_known: bool | None = None,
-    ) -> Table:
+    ) -> PrivateTable:
         """Private: every check from the first release on, and what every attack finds: what `reanon audit` does."""
         share, known = self._adversary(compromised, groups_known=groups_known)
         return audit_table(

@@ -9,6 +9,7 @@ import numpy as np
 
 from reanon_core.model.arrays import MISSING, AnyArray, Bool, Int32
 from reanon_core.model.coding import decode, label_array
+from reanon_core.model.errors import Problem
 from reanon_core.model.release import MISSING_WORDS, Release
 from reanon_core.model.schema import Missing, QuasiIdentifier, Schema
 
@@ -70,6 +71,15 @@ def published_columns(
     `shown` are the columns of the schema that the release shows, None for all; `grouped` says whether it has groups.
     """
     return tuple(_columns(schema, shown, grouped=grouped))
+
+
+def clash_problems(schema: Schema) -> list[Problem]:
+    """A problem for each published name that would come from more than one column; stores ignore case."""
+    names = [column.name.lower() for column in published_columns(schema)]
+    return [
+        Problem(f"published column {name}", "come from one column only", help="rename a column of the source")
+        for name in sorted({name for name in names if names.count(name) > 1})
+    ]
 
 
 def _columns(schema: Schema, shown: Container[str] | None, *, grouped: bool) -> Iterator[PublishedColumn]:

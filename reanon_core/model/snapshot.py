@@ -9,7 +9,7 @@ from reanon_core.model.errors import InvalidSnapshot, Problem
 from reanon_core.model.schema import Missing, Schema
 
 TABLE, REMEMBERED, INVENTED = 0, 1, 2
-"""Where a row comes from: the table; an earlier release, of somebody who is not in the table; or nowhere."""
+"""Where a row comes from: the table; an earlier release, of a person who has left the table; or a counterfeit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,11 +26,11 @@ class Snapshot:
     other: Int32 = field(default_factory=lambda: np.empty((0, 0), np.int32))  # [o, n] codes into schema.other_values
     columns: tuple[str, ...] | None = None
     """The columns that the release is to show; None for all."""
-    selected: Bool | None = None  # [n] whom the release asks for; None: everybody
-    origin: Int8 | None = None  # [n] TABLE, REMEMBERED or INVENTED; None: everybody is in the table
+    selected: Bool | None = None  # [n] the rows that the release selects; None for all
+    origin: Int8 | None = None  # [n] TABLE, REMEMBERED or INVENTED; None: all rows are in the table
 
     def __post_init__(self) -> None:
-        """Freeze the arrays and hold the order."""
+        """Freeze the arrays, and require one row per person in ascending order and a value for every code."""
         if not self.schema.other:
             object.__setattr__(self, "other", np.empty((0, len(self.persons)), np.int32))
         for name, dtype in (("persons", np.int64), ("qi", np.int32), ("sensitive", np.int32), ("other", np.int32)):
@@ -59,10 +59,7 @@ class Snapshot:
 
     @property
     def absent(self) -> Bool:
-        """The quasi-identifiers that the source does not have yet, bool[d].
-
-        Such a column has no code anywhere, though it may not be empty.
-        """
+        """The quasi-identifiers that the source does not have yet, bool[d]: no row has a code, though all must."""
         return np.array(
             [
                 column.missing is Missing.REFUSE and bool(codes.size) and bool((codes == MISSING).all())
@@ -73,25 +70,25 @@ class Snapshot:
 
     @property
     def selection(self) -> Bool:
-        """Whom the release asks for, bool[n]."""
+        """The rows that the release selects, bool[n]."""
         return np.ones(self.size, dtype=np.bool_) if self.selected is None else self.selected
 
     @property
     def invented(self) -> Bool:
-        """Which rows are nobody's, bool[n]: they are counterfeits, though they are traced."""
+        """The rows that show no person, bool[n]: counterfeits that are traced."""
         return np.zeros(self.size, dtype=np.bool_) if self.origin is None else self.origin == INVENTED
 
     @property
     def remembered(self) -> Bool:
-        """Which rows are of people who are not in the table any more, bool[n]."""
+        """The rows of people who have left the table, bool[n]."""
         return np.zeros(self.size, dtype=np.bool_) if self.origin is None else self.origin == REMEMBERED
 
     def answer(self) -> "Snapshot":
-        """The rows that are asked for, alone: what a release would ideally show."""
+        """The selected rows alone: what a release would ideally show."""
         return self if self.selected is None else self.rows(np.flatnonzero(self.selected), selected=None)
 
     def in_table(self) -> "Snapshot":
-        """The rows of the table, without those that a technique has added."""
+        """The rows of the table, without those that the technique added."""
         if self.origin is None:
             return self
         here = np.flatnonzero(self.origin == TABLE)
@@ -110,7 +107,7 @@ class Snapshot:
         )
 
     def same_rows(self, other: "Snapshot") -> bool:
-        """Whether both hold the same people, with the same values, and ask for the same."""
+        """Whether both have the same people with the same values and select the same rows."""
         return (
             np.array_equal(self.persons, other.persons)
             and np.array_equal(self.qi, other.qi)

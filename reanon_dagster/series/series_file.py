@@ -8,7 +8,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from reanon_core.columns import label
 from reanon_core.model.errors import InvalidSchema, Problem, collect_problems, require
-from reanon_core.model.published_columns import published_columns
+from reanon_core.model.published_columns import clash_problems
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_dagster.series.columns import quasi_identifier, read_taxonomy
 from reanon_dagster.series.config import Column, ColumnOrNothing, SensitiveColumn, SeriesConfig
@@ -199,9 +199,7 @@ def _published_problems(columns: list[QuasiIdentifier], parts: Mapping[str, Any]
     schema = Schema(
         quasi_identifiers=tuple(columns), sensitive=Sensitive(name=sensitive.column), other=parts.get("other") or ()
     )
-    names = [column.name.lower() for column in published_columns(schema)]  # DuckDB ignores case
-    for name in sorted({name for name in names if names.count(name) > 1}):
-        yield Problem(f"published column {name}", "come from one column only", help="rename a column of the source")
+    yield from clash_problems(schema)
 
 
 def _revealing_selections(selections: Mapping[str, Selection], sensitive: SensitiveColumn | None) -> Iterator[Problem]:

@@ -1,5 +1,6 @@
 """The door for Python: frames in, judged releases out, and a series that only advances when a release is published."""
 
+import pickle
 import subprocess
 import sys
 import unicodedata
@@ -159,7 +160,7 @@ def test_one_id_in_two_unicode_forms_is_one_person() -> None:
     twice = frame.copy()
     twice.loc[1, "patient"] = unicodedata.normalize("NFD", "Zoë")
     with pytest.raises(
-        reanon.InvalidSnapshot, match=r"patient \(1 id is there more than once, in rows 1 and 2\) must be"
+        reanon.InvalidSnapshot, match=r"patient \(1 id more than once, in rows 1 and 2\) must be unique"
     ):
         series().publish(twice, name="q1")
     one = series()
@@ -294,3 +295,15 @@ def test_importing_the_package_loads_nothing_heavy_and_finds_every_name() -> Non
         assert getattr(reanon, name).__doc__, name
     with pytest.raises(AttributeError, match="no attribute 'Ghost'"):
         _ = reanon.Ghost  # type: ignore[attr-defined]
+
+
+def test_what_uses_the_truth_has_a_type_of_its_own_and_a_release_knows_no_one() -> None:
+    one = series(reanon.MInvariance(m=2, not_eligible="defer"))
+    frame = frames(1)["q1"].assign(disease=["flu"] * 90 + ["cold"] * 60)
+    release = one.publish(frame, name="q1")
+    assert release.withheld == 30
+    for public in (release, release.groups, release.counterfeits):
+        assert not isinstance(public, reanon.PrivateTable)
+        assert b"person 0" not in pickle.dumps(public)
+    for private in (one.trace("q1"), one.audit(attacks=[])):
+        assert isinstance(private, reanon.PrivateTable)

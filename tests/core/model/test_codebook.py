@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conformance.test_judges import WEAKEST
 
-from reanon_core.catalog import CHECKS, TECHNIQUES, WEAKEST, build_check, build_technique, own_checks
+from reanon_core.catalog import CHECKS, TECHNIQUES, build_check, build_technique, own_checks
 from reanon_core.judgement import judge
 from reanon_core.model.codebook import FIELD, Codebook
 from reanon_core.model.errors import InvalidSnapshot
@@ -98,7 +99,7 @@ def test_judging_and_the_ledger_refuse_codes_of_another_list() -> None:
 @pytest.mark.parametrize("name", CHECKS)
 def test_a_check_that_remembers_remembers_the_codebook(name: str) -> None:
     """A check without the codebook has no memory at all, so that it compares no codes."""
-    check = build_check(name, WEAKEST.get(name, {}))
+    check = build_check(name, WEAKEST[name])
     table, _ = two_lists()
     technique = Sequential(ell=2) if name == "possible-worlds" else EPISODES
     entry = publish(technique, table, technique.initial_state(), np.random.default_rng(1)).entry(table)
@@ -113,7 +114,7 @@ def test_a_check_that_remembers_remembers_the_codebook(name: str) -> None:
 
 @pytest.mark.parametrize("name", TECHNIQUES)
 def test_every_state_keeps_the_codebook_when_it_is_packed(name: str) -> None:
-    technique = build_technique(name, WEAKEST.get(name, {}))
+    technique = build_technique(name, TECHNIQUES[name].declaration.weakest)
     table, _ = two_lists()
     state = publish(technique, table, technique.initial_state(), np.random.default_rng(0)).state
     again = technique.restored(unpack(pack(state.packed())))

@@ -163,7 +163,7 @@ def test_a_wrong_file_or_share_of_compromised_people_is_refused_without_an_id(
     assert main(["audit", str(published), "--compromised", str(file)]) == 2
     err = capsys.readouterr().err
     assert "'plague'" in err
-    assert "there more than once" in err
+    assert "more than once" in err
     assert "Zacharias" not in err
     assert main(["audit", str(published), "--compromised", "1.5"]) == 2
     assert main(["audit", str(published), "--compromised", "nothing.csv"]) == 2

@@ -160,7 +160,7 @@ def test_a_column_that_a_release_shows_must_be_in_the_source_by_then(
     [
         (("[age, disease]", "[age, size]"), "releases.columns.r1 (size) must name quasi-identifiers"),
         (("r1: [age, disease]", "r9: [age, disease]"), "releases.columns.r9 must name a release of the series"),
-        (("[age, disease]", "[age, age]"), "releases.columns.r1 must list at least one column, and each once"),
+        (("[age, disease]", "[age, age]"), "releases.columns.r1 must list at least one column, each once"),
         (("{name: sequential, ell: 3}", "{name: mondrian, k: 2}"), "releases.columns must be left out with mondrian"),
         (("min_width: 10", "missing: separate"), "zip: missing (separate) must be refuse with sequential"),
     ],

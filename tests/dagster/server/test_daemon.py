@@ -103,7 +103,7 @@ def test_a_job_backfill_waits_for_a_late_snapshot_takes_it_and_refuses_to_change
     pd.read_csv(latest).iloc[1:].to_csv(latest, index=False)
     third = server.backfill_job("late", keys(months[-1:]))
     assert server.end_of(third, 120) == "COMPLETED_FAILED"
-    assert "carry the correction into the next release" in server.refusal(third)
+    assert "make the correction in the next release" in server.refusal(third)
     assert committed(series) == months
 
 

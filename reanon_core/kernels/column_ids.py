@@ -8,7 +8,7 @@ WORD = 2**62
 """Numbers below this fit into a signed word."""
 
 
-def numbered(rows: Int32) -> Int64:
+def column_ids(rows: Int32) -> Int64:
     """A number for each column [n] of the array [d, n], from 0 on, in lexicographic order.
 
     As many rows as fit share a word, because every sort costs time.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reanon_core.kernels.column_ids import numbered
+from reanon_core.kernels.column_ids import column_ids
 from reanon_core.kernels.siphash import keyed_permutation
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.plan import Plan
@@ -73,7 +73,7 @@ def _emit_rows(
 
 def _number_boxes(sides: Int32) -> tuple[Int32, Int64]:
     """A number for each box, a column of the array, the same for equal boxes; and the first box of each number."""
-    _, first, place = np.unique(numbered(sides), return_index=True, return_inverse=True)
+    _, first, place = np.unique(column_ids(sides), return_index=True, return_inverse=True)
     order = np.argsort(first)
     return _inverse(order.astype(np.int32))[place], first[order]
 

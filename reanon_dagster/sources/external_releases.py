@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from reanon_core.kernels.column_ids import numbered
+from reanon_core.kernels.column_ids import column_ids
 from reanon_core.model.arrays import MISSING, Int32
 from reanon_core.model.coding import examples, named_rows
 from reanon_core.model.errors import InvalidSnapshot, Problem, collect_problems, require
@@ -181,7 +181,7 @@ def _grouped(covers: Int32, labels: "pa.DictionaryArray | None", table: External
 
     Raises: InvalidSnapshot if a labelled group has more than one box.
     """
-    same = numbered(np.concatenate(list(covers)))
+    same = column_ids(np.concatenate(list(covers)))
     group = same if labels is None else labels.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     _, first = np.unique(group, return_index=True)
     torn = same != same[first][group]

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from pins.declaring import AGE, TINY_ATTACKS, WITH_LINEAR, ZIP, Case
+from pins.case import AGE, TINY_ATTACKS, WITH_LINEAR, ZIP, Case
 from pins.people import DISEASES, RESULTS, Crowd
 
 GAPS = "zip: {kind: numeric, min_width: 10, missing: separate}"

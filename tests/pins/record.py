@@ -20,9 +20,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # this checkout, not an inst
 
 import duckdb
 
+from pins.case import Case
 from pins.cases import CASES
-from pins.declaring import Case
-from pins.running import PINNED, SEED, STORED, answers, pinned, run, write
+from pins.runner import PINNED, SEED, STORED, answers, pinned, run, write
 
 
 def recorded(case: Case, folder: Path) -> dict[str, Any]:
@@ -55,14 +55,15 @@ def _stage(path: Path, case: Case) -> None:
     """What the candidate asset does, with a seed."""
     from datetime import date
 
-    from reanon_dagster.releasing.publish import candidate_for
-    from reanon_dagster.releasing.staging import stage
-    from reanon_dagster.series.loading import load_series
+    from reanon_dagster.releasing.release import make_candidate
+    from reanon_dagster.releasing.series_view import read_view
+    from reanon_dagster.releasing.stored_candidate import store_candidate
+    from reanon_dagster.series.series_file import load_series
 
-    series = load_series(path)
-    candidate = candidate_for(series, case.releases[-1], date(2030, 1, 1), seed=SEED + len(case.releases) - 1)
+    series, release, seed = load_series(path), case.releases[-1], SEED + len(case.releases) - 1
+    candidate = make_candidate(series, read_view(series), release, date(2030, 1, 1), seed=seed)
     assert candidate is not None
-    stage(series, candidate)
+    store_candidate(series, candidate)
 
 
 def _nobody(file: tarfile.TarInfo) -> tarfile.TarInfo:

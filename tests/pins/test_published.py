@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from pins.case import Case
 from pins.cases import CASES
-from pins.declaring import Case
-from pins.running import SEED, answers, differences, pinned, run, write
+from pins.runner import SEED, answers, differences, pinned, run, write
 
 PINNED = pinned()
 

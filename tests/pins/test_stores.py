@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from pins.case import Case
 from pins.cases import CASES, STAGED, STORES
-from pins.declaring import Case
-from pins.running import SEED, STORED, answers, differences, of_release, pinned, published, run
+from pins.runner import SEED, STORED, answers, differences, of_release, pinned, published, run
 from reanon_dagster.cli import main
 
 PINNED = pinned()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reanon_core.kernels.column_ids import numbered
+from reanon_core.kernels.column_ids import column_ids
 from reanon_core.kernels.matching import (
     NONE,
     Components,
@@ -50,7 +50,7 @@ def generalize(
     person_order = keyed_permutation(people, rng)
     low, high = measure.ungeneralized(places)
     table = RowsAndPeople(low, high, places)
-    value = numbered(places)
+    value = column_ids(places)
     exact = np.ones(people, dtype=np.bool_)  # rows that are not generalized yet
     component = suffix[images[world_order[0]]]
     start = np.concatenate([[0], np.cumsum(np.bincount(component))]).astype(np.int64)
@@ -160,7 +160,7 @@ def _row_keys(value: Int64, exact: Bool, low: Int32, high: Int32) -> Int64:
     """A number for each distinct generalized value; a row that is not generalized has the number of its value."""
     key = value.copy()
     wide = np.flatnonzero(~exact)
-    key[wide] = int(value.max(initial=-1)) + 1 + numbered(np.concatenate([low[:, wide], high[:, wide]]))
+    key[wide] = int(value.max(initial=-1)) + 1 + column_ids(np.concatenate([low[:, wide], high[:, wide]]))
     return key
 
 

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from reanon_core.kernels.column_ids import numbered
+from reanon_core.kernels.column_ids import column_ids
 from reanon_core.model.arrays import MISSING, Bool, Int32, Int64
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, Unpublishable, counted, require
 from reanon_core.model.packing import Packable
@@ -277,7 +277,7 @@ def _suffixes(table: Snapshot, published: Bool) -> Int32:
     codes = [codes[published] for name, codes in named if table.columns is None or name in table.columns]
     if not codes:
         return np.zeros(int(published.sum()), dtype=np.int32)
-    return numbered(np.stack(codes)).astype(np.int32)
+    return column_ids(np.stack(codes)).astype(np.int32)
 
 
 def _images_among(people: Int64, state: WorldsState, ell: int) -> Int32:

@@ -10,7 +10,7 @@ from oracles.worlds import cheapest
 from scipy.optimize import linear_sum_assignment
 
 from reanon_core.kernels.closures import closure_span
-from reanon_core.kernels.column_ids import numbered
+from reanon_core.kernels.column_ids import column_ids
 from reanon_core.kernels.rings import random_factors
 from reanon_core.kernels.transport import transport
 from reanon_core.model.schema import QuasiIdentifier
@@ -171,7 +171,7 @@ def test_factors_are_permutations_that_use_every_step_once(sizes: tuple[int, ...
 def test_equal_columns_get_equal_numbers_in_lexicographic_order() -> None:
     rng = np.random.default_rng(1)
     rows = rng.choice([-(2**31), -5, 0, 7, 2**31 - 1], (4, 200)).astype(np.int32)
-    number = numbered(rows)
+    number = column_ids(rows)
     order = sorted(set(map(tuple, rows.T.tolist())))
     assert number.tolist() == [order.index(tuple(column)) for column in rows.T.tolist()]
 

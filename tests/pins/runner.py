@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet
 
-from pins.declaring import Case
+from pins.case import Case
 from reanon_dagster.cli import main
 
 HERE = Path(__file__).parent

@@ -1,4 +1,4 @@
-"""`make demo`: eight quarterly releases of a synthetic census, and what an adversary gets from them.
+"""`make demo`: eight quarterly releases of a synthetic census, and what an adversary learns from them.
 
 Beside reanon's releases it makes the naive ones: the same technique with an empty state at every release, so that every
 release is m-unique and nothing is remembered.
@@ -52,7 +52,8 @@ def main() -> int:
 
 
 def publish(series: Series) -> None:
-    """Make every release that can run, through the assets, so that the runs are there to look at with `make ui`."""
+    """Publish every release that can run, through the assets, so that `make ui` shows the runs."""
+    say(f"publishing {len(RELEASES)} releases through Dagster: judged, published, attacked, measured", quiet=False)
     job = series_definitions(HERE / "series.yaml").resolve_job_def(f"{series.name}_release")
     quiet = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
     with dg.DagsterInstance.get() as instance, progress(series.name, quiet=False) as step:
@@ -60,7 +61,8 @@ def publish(series: Series) -> None:
             step(release)
             key = series.calendar.partition_key(release)
             job.execute_in_process(partition_key=key, instance=instance, run_config=quiet)
-            say(f"published {release}", quiet=False)
+            record = read_view(series).records[-1]
+            say(f"published {release}: {record.people:,} people", quiet=False)
 
 
 def summary(series: Series) -> list[tuple[str, ...]]:

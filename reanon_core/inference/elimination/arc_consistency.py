@@ -29,9 +29,8 @@ def make_arc_consistent(problem: ValueProblem, group: int) -> bool:
     assigned, reach, eliminated = problem.matching.assigned, problem.matching.reach, problem.eliminated
     problem.matching.used[:values] = 0
     assigned[:members] = UNASSIGNED
-    for member in range(members):
-        if not _augment(problem, group, member, values):
-            return False
+    if not _match(problem, group, members, values):
+        return False
     _close_reachability(problem, group, values)
     for member in range(members):
         who, own = person[begin + member], assigned[member]
@@ -55,29 +54,34 @@ def _is_unrestricted(domain: UInt64, members: Int32, values: int) -> bool:
 
 
 @compiled
-def _augment(problem: ValueProblem, group: int, newcomer: int, values: int) -> bool:
-    """Match one more member, if necessary by reassigning others; breadth-first search over values."""
+def _match(problem: ValueProblem, group: int, members: int, values: int) -> bool:
+    """Match one member after the other, if necessary by reassigning others; breadth-first search over values."""
     begin, start = problem.membership.first[group], problem.start[group]
     person, domain, value, quantity = problem.membership.person, problem.domain, problem.value, problem.quantity
     assigned, used, claimant, queue, _ = problem.matching
-    claimant[:values] = UNASSIGNED
-    head, tail, member = 0, 0, newcomer
-    while True:
-        for other in range(values):
-            if claimant[other] == UNASSIGNED and may_have(domain, person[begin + member], value[start + other]):
-                claimant[other] = member
-                if used[other] < quantity[start + other]:
-                    used[other] += 1
-                    _reassign(assigned, claimant, newcomer, other)
-                    return True
-                for holder in range(newcomer):
-                    if assigned[holder] == other:
-                        queue[tail] = holder
-                        tail += 1
-        if head == tail:
-            return False
-        member = queue[head]
-        head += 1
+    for newcomer in range(members):
+        claimant[:values] = UNASSIGNED
+        head, tail, member, matched = 0, 0, newcomer, False
+        while not matched:
+            for other in range(values):
+                if claimant[other] == UNASSIGNED and may_have(domain, person[begin + member], value[start + other]):
+                    claimant[other] = member
+                    if used[other] < quantity[start + other]:
+                        used[other] += 1
+                        _reassign(assigned, claimant, newcomer, other)
+                        matched = True
+                        break
+                    for holder in range(newcomer):
+                        if assigned[holder] == other:
+                            queue[tail] = holder
+                            tail += 1
+            if matched:
+                break
+            if head == tail:
+                return False
+            member = queue[head]
+            head += 1
+    return True
 
 
 @compiled

@@ -162,11 +162,11 @@ def overwrite(problem: ValueProblem, person: int, word: int, mask: np.uint64) ->
         trail.mask[at] = problem.domain[person, word]
         trail.length[0] += 1
     problem.domain[person, word] = mask
-    membership = problem.membership
-    entry = membership.latest[person]
+    queue, group, previous = problem.queue, problem.membership.group, problem.membership.previous
+    entry = problem.membership.latest[person]
     while entry >= 0:
-        enqueue(problem.queue, membership.group[entry])
-        entry = membership.previous[entry]
+        enqueue(queue, group[entry])
+        entry = previous[entry]
 
 
 @compiled

@@ -180,7 +180,7 @@ def test_the_worth_of_beliefs_says_what_the_withheld_would_change() -> None:
     more = Snapshot(
         entry.snapshot.schema, np.arange(7, dtype=np.int64) * 10, np.zeros((2, 7), np.int32), np.zeros(7, np.int32)
     )
-    with pytest.raises(ValueError, match="the people of the release"):
+    with pytest.raises(ValueError, match="the real people of the release"):
         adversary_gain(entry, more.persons, second.posterior)
 
 

@@ -67,7 +67,7 @@ def test_a_function_of_an_installed_module_partitions_and_bpg_makes_it_safe(seri
         ("exploding_partitioners:f", "importing exploding_partitioners raises RuntimeError"),
         ("k-means", "over (k-means) must be mondrian, or a partitioner (in series.yaml as module:function)"),
         ("odd_partitioners:broken", "over: broken (ValueError) must divide the table into classes without an error"),
-        ("odd_partitioners:short", "must give one whole number for each of the 240 rows"),
+        ("odd_partitioners:short", "must return one whole number for each of the 240 rows"),
     ],
 )
 def test_a_partitioner_that_cannot_be_had_or_fails_is_a_sentence(

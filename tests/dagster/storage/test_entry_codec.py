@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from pins.cases import STORES
-from pins.running import STORED
+from pins.runner import STORED
 
 from reanon_core.model.packing import pack, unpack
 from reanon_dagster.releasing.candidate import digest

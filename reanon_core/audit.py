@@ -7,7 +7,8 @@ import numpy as np
 
 from reanon_core.adversary_knowledge import with_background
 from reanon_core.catalog import ATTACKS, METRICS, build_attack
-from reanon_core.finding_truth import worth
+from reanon_core.finding_truth import with_truth
+from reanon_core.judgement import history_verdicts
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.finding import Findings
 from reanon_core.tables.frames import PrivateTable
@@ -33,7 +34,7 @@ def run_attack(
     Raises: InvalidParameter if there is no such attack, or if it cannot run on so much data.
     """
     knowledge = _knowledge(ledger, background, compromised, rng, groups_known=groups_known)
-    return worth(build_attack(name).run(ledger.history(), knowledge), ledger, knowledge)
+    return with_truth(build_attack(name).run(ledger.history(), knowledge), ledger, knowledge)
 
 
 def audit_table(
@@ -57,15 +58,13 @@ def audit_table(
 
     rows: list[dict[str, Any]] = []
     for check in checks:
-        memory = check.initial_memory()
-        for name, entry in zip(names, ledger.entries, strict=True):
-            verdict, memory = check.examine(entry, memory)
+        for name, verdict in zip(names, history_verdicts(check, ledger.entries), strict=True):
             answer = {"holds": verdict.holds, "violations": verdict.violations, "note": verdict.sentence}
             rows.append({"kind": "check", "name": check.name, "release": name, **answer})
     knowledge = _knowledge(ledger, background, compromised, rng, groups_known=groups_known)
     for attack in [build_attack(name) for name in (ATTACKS if attacks is None else attacks)]:
         try:
-            found = worth(attack.run(ledger.history(), knowledge), ledger, knowledge)
+            found = with_truth(attack.run(ledger.history(), knowledge), ledger, knowledge)
             answer = {"exposed": found.exposed, "of": found.of, "note": found.note}
         except InvalidParameter as error:
             answer = {"note": f"not run: {error}"}

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from reanon_core.protocols import BayesianAttack
 
 
-def worth(findings: Findings, ledger: Ledger, knowledge: Knowledge) -> Findings:
+def with_truth(findings: Findings, ledger: Ledger, knowledge: Knowledge) -> Findings:
     """The findings with the number of true ones; those of an attack with posteriors also with what it gains."""
-    findings = _with_truth(findings, ledger)
+    findings = _with_true_count(findings, ledger)
     attack = build_attack(findings.attack)
     if not attack.has_posteriors:
         return findings
     return _with_gain(findings, cast("BayesianAttack", attack), ledger, knowledge)
 
 
-def _with_truth(findings: Findings, ledger: Ledger) -> Findings:
+def _with_true_count(findings: Findings, ledger: Ledger) -> Findings:
     """How many of the exposed people had the inferred value, in some release.
 
     An attack that takes a person's value for constant can be wrong where values change.

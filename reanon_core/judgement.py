@@ -1,6 +1,6 @@
-"""Every check's answer on one release, and whether the release may be published."""
+"""Every check's answer on a release or a history, and whether a release may be published."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from reanon_core.model.errors import Refused, counted
 from reanon_core.model.ledger import Entry
@@ -22,6 +22,17 @@ def judge(
         if memory:
             remembered[check.name] = memory
     return tuple(verdicts), remembered
+
+
+def history_verdicts(check: Check, entries: Iterable[Entry]) -> Iterator[Verdict]:
+    """The check's verdict on each release in turn, from the first one on.
+
+    Raises: InvalidSnapshot if a code stands for another value than in an earlier release.
+    """
+    memory = check.initial_memory()
+    for entry in entries:
+        verdict, memory = check.examine(entry, memory)
+        yield verdict
 
 
 def require_verdicts(release: str, entry: Entry, verdicts: Sequence[Verdict], withheld: Mapping[str, int]) -> None:

@@ -1,7 +1,7 @@
 """Compile the kernels ahead of time, so that no user waits for a compiler.
 
-python -m reanon_core.precompile              # every kernel
-python -m reanon_core.precompile m-invariance # one technique, with the attack and metrics that the demo shows
+`python -m reanon_core.precompile` compiles every kernel; with the argument m-invariance, only those that this technique
+and the demo need.
 """
 
 import sys
@@ -12,6 +12,7 @@ from contextlib import suppress
 import numpy as np
 
 from reanon_core.catalog import ATTACKS, METRICS, TECHNIQUES, WEAKEST, build_attack, build_technique, own_checks
+from reanon_core.judgement import history_verdicts
 from reanon_core.kernels.siphash import siphash_strings
 from reanon_core.model.errors import InvalidParameter
 from reanon_core.model.ledger import Ledger
@@ -61,9 +62,7 @@ def compile_settings(name: str, parameters: Mapping[str, object]) -> Ledger:
     technique = build_technique(name, parameters)
     ledger = replay(technique, snapshots(), np.random.default_rng(0))
     for check in own_checks(technique):
-        memory = check.initial_memory()
-        for entry in ledger.entries:
-            _, memory = check.examine(entry, memory)
+        list(history_verdicts(check, ledger.entries))
     return ledger
 
 

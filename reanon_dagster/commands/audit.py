@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reanon_core.catalog import ATTACKS, build_attack
-from reanon_core.finding_truth import worth
+from reanon_core.finding_truth import with_truth
+from reanon_core.judgement import history_verdicts
 from reanon_core.model.errors import InvalidParameter, Problem, Refused
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
 from reanon_core.model.verdict import Verdict
-from reanon_core.protocols import Attack, Memory
+from reanon_core.protocols import Attack
 from reanon_dagster.commands.adversary_options import declared_knowledge
 from reanon_dagster.commands.output import progress, say, table, warn
 from reanon_dagster.releasing.judgement import Progress, checks_of
@@ -52,12 +53,10 @@ def run(options: argparse.Namespace) -> int:
         verdicts = []
         for check in checks_of(series):
             step(f"checking {check.name}")
-            memory: Memory = check.initial_memory()
-            for record, entry in zip(records, ledger.entries, strict=True):
-                verdict, memory = check.examine(entry, memory)
-                verdicts.append(ReleaseVerdict(record.release, verdict))
+            answers = zip(records, history_verdicts(check, ledger.entries), strict=True)
+            verdicts += [ReleaseVerdict(record.release, verdict) for record, verdict in answers]
         findings = run_attacks(attacks, ledger.history(), knowledge, named=options.attack is not None, step=step)
-        findings = [worth(found, ledger, knowledge) for found in findings]
+        findings = [with_truth(found, ledger, knowledge) for found in findings]
     show_answers(series.title, verdicts, findings, quiet=options.quiet)
     write_json(options.json, verdicts, findings)
     broken = sorted({one.verdict.check for one in verdicts if one.verdict.required and not one.verdict.holds})

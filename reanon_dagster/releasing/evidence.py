@@ -7,7 +7,7 @@ import numpy as np
 
 from reanon_core.adversary_knowledge import with_background
 from reanon_core.catalog import ATTACKS, METRICS, build_attack
-from reanon_core.finding_truth import worth
+from reanon_core.finding_truth import with_truth
 from reanon_core.model.errors import OutOfOrder
 from reanon_core.model.ledger import Ledger
 from reanon_dagster.releasing.judgement import Progress, silent
@@ -79,6 +79,6 @@ def _attacked(series: "Series", ledger: Ledger, progress: Progress) -> dict[str,
         findings = build_attack(name).run(ledger.history(), knowledge)
         numbers |= {f"exposed by {name}": float(findings.exposed), f"attacked by {name}": float(findings.of)}
         if informed:
-            extra = worth(findings, ledger, knowledge).extra
+            extra = with_truth(findings, ledger, knowledge).extra
             numbers |= {gain: extra[gain] for gain in GAINS if gain in extra}
     return numbers

@@ -8,11 +8,11 @@ from pathlib import Path
 import duckdb  # noqa: F401
 import pandas as pd
 
-from reanon_core.precompile import FIRST, warm_technique
+from reanon_core.precompile import FIRST, compile_part
 from reanon_dagster.releasing.release import publish_release
 from reanon_dagster.series.series_file import load_series
 
-warm_technique(FIRST)
+compile_part(FIRST)
 ours, theirs = [], []
 for _ in range(5):
     for folder in ("private", "published"):

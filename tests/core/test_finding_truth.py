@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reanon_core.finding_truth import worth
+from reanon_core.finding_truth import with_truth
 from reanon_core.model.finding import Findings
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
@@ -27,7 +27,7 @@ def test_a_conclusion_is_true_if_the_person_had_that_value_in_some_release(
     persons: list[int], inferred: list[int], true: int
 ) -> None:
     found = Findings("intersection", 4, np.array(persons), np.array(inferred), np.ones(len(persons)), "certain")
-    told = worth(found, LEDGER, LEDGER.knowledge())
+    told = with_truth(found, LEDGER, LEDGER.knowledge())
     assert told.extra["conclusions that are true"] == true
     assert told.exposed == len(persons)
     expected = "certain" if true == len(persons) else f"certain; {true} of these {len(persons)} are true"

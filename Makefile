@@ -10,7 +10,7 @@ PACKAGES := $(shell grep -c == requirements.lock)
 COMPILED := $(shell grep -rl --include='*.py' '^@compiled' reanon_core)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all lint bench ui clean
+.PHONY: help install demo test test-all lint bench ui docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -64,7 +64,6 @@ ui: $(STAMP) .dagster/dagster.yaml ## open Dagster on 127.0.0.1:3000
 bench: $(STAMP) ## measure ratios inside one run, write build/bench.json
 	$(BIN)/python tests/benchmarks/bench.py
 
-.PHONY: docs
 docs: $(VENV)/.packages ## build the documentation as a static site in build/site
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements-docs.lock
 	@$(BIN)/python -m sphinx -q -W --keep-going -c docs -d build/doctrees -b html . build/site

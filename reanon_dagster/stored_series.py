@@ -11,7 +11,7 @@ from reanon_core.audit import audit_table, metric_values, run_attack
 from reanon_core.model.errors import OutOfOrder, Refused
 from reanon_core.published_release import PublishedRelease
 from reanon_core.tables.frames import PrivateTable
-from reanon_dagster.releasing.judgement import checks_of
+from reanon_dagster.releasing.judged_candidate import checks_of
 from reanon_dagster.releasing.release import publish_release
 from reanon_dagster.releasing.release_order import next_release, nothing_to_do, ready_release
 from reanon_dagster.releasing.release_trace import release_trace

@@ -21,7 +21,7 @@ class DifferenceAttack:
     inferred are subtracted in turn. Only groups whose members are certain from the published boxes are subtracted, so
     every exposure is certain, but not every certain exposure is found (see the attack `risk`).
 
-    Paper: [BPG] difference attack (prose). Section 6 of its specification.
+    Paper: [BPG] difference attack (prose).
     """
 
     name: ClassVar[str] = "difference"

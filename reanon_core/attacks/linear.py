@@ -22,7 +22,7 @@ class LinearAttack:
 
     The search finds every sum of up to `combine` groups with weights +1 and -1, and in small components every vector of
     the row space of the incidence of groups and people. Beyond that nothing is decided.
-    Paper: none; specification of [RB09], C3.
+    Paper: none; it goes beyond [RB09] (departure D3 of Cor-Split).
     """
 
     name: ClassVar[str] = "linear"

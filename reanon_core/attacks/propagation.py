@@ -22,7 +22,8 @@ class PropagationAttack:
     Generalized arc consistency of every group, historical correlations, and shaving (a value that leads to a
     contradiction is excluded), to a fixpoint. The rules include those of the paper and the intersection attack. A
     reported exposure is certain; a person who is not reported may still be exposed.
-    Paper: [RB09] Section 2; specification, C13.
+
+    Paper: [RB09] Section 2, and beyond it.
     """
 
     name: ClassVar[str] = "propagation"

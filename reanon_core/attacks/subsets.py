@@ -22,7 +22,7 @@ class SubsetsAttack:
     out. Values are inferred as in `difference`, from groups that are all certain. This adversary is stronger than any
     who knows boxes and lifespans alone: if subtraction does not expose a person here, it does not there.
 
-    Paper: [BPG] difference attack (prose). Sections 3 and 6 of its specification.
+    Paper: [BPG] difference attack (prose).
     """
 
     name: ClassVar[str] = "subsets"

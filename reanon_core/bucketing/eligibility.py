@@ -10,7 +10,7 @@ from reanon_core.model.errors import NotEligible, Unpublishable
 def is_eligible(counts: Int64, m: int) -> bool:
     """Whether a multiset with these value counts is m-eligible; the empty one is.
 
-    Paper: [XT07] Section 4.1.
+    Paper: [XT07] Section 4.1. [ST15] Definition 2.3 calls it m-diversity.
     """
     return len(counts) == 0 or int(counts.max()) * m <= int(counts.sum())
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reanon_core.bucketing.changes import refuse_changes
+from reanon_core.bucketing.change_refusals import refuse_changes
 from reanon_core.bucketing.count_plan import BucketCounts, CountPlan
 from reanon_core.bucketing.division import NEW, Division, divide
 from reanon_core.bucketing.eligibility import deferred, padding, require_eligible

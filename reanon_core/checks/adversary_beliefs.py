@@ -12,7 +12,7 @@ import numpy as np
 
 from reanon_core.checks.groups import hosting_groups
 from reanon_core.checks.posterior import group_posteriors
-from reanon_core.checks.transition_counts import WindowCounts
+from reanon_core.checks.window_counts import WindowCounts
 from reanon_core.model.arrays import Bool, Float64, Int32, Int64
 from reanon_core.model.background import START, Background
 from reanon_core.model.ledger import Entry

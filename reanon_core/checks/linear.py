@@ -23,7 +23,7 @@ class Linear:
     The check is exact for sums of up to `combine` groups with the same values, of which one is new. Small components of
     such groups are decided exactly, for any weights and any number of groups, by a search of the whole row space.
     Beyond that nothing is decided, and the observed numbers say for how many groups.
-    Paper: none; specification of [RB09], C3 and C4.
+    Paper: none; it goes beyond [RB09] (departure D3 of Cor-Split).
     """
 
     name: ClassVar[str] = "linear"

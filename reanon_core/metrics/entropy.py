@@ -17,6 +17,8 @@ class FrequencyEntropy:
 
     It is log2 of the number of people for the table itself, and 0 for one group. Counterfeits, dirty records and
     withheld rows lower it. Withholding part of a group can raise it, because the group looks smaller.
+
+    Paper: [BPG] Theorem 2, that a suppressed class never adds information.
     """
 
     name: ClassVar[str] = "fem"
@@ -37,6 +39,8 @@ class VolumeEntropy:
 
     It is log2 of the table's volume for the table itself, and 0 for one group. Counterfeits, dirty records and
     withheld rows lower it.
+
+    Paper: [BPG] Theorem 3, that it is the sum over the quasi-identifiers.
     """
 
     name: ClassVar[str] = "vem"

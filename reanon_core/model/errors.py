@@ -41,7 +41,7 @@ class ReanonError(Exception):
         return "\n".join(problem.sentence(private=False) for problem in self.problems)
 
 
-class Said(ReanonError):
+class SentenceError(ReanonError):
     """An error whose text is a free sentence without personal data."""
 
     def __init__(self, sentence: str) -> None:
@@ -72,15 +72,15 @@ class InvalidSnapshot(ReanonError):
     exit_code: ClassVar[int] = 2
 
 
-class OutOfOrder(Said):
+class OutOfOrder(SentenceError):
     """A release was requested out of order, or later releases have frozen it."""
 
 
-class Refused(Said):
+class Refused(SentenceError):
     """A candidate was rejected: a required check failed, or the series is frozen."""
 
 
-class Unpublishable(Said):
+class Unpublishable(SentenceError):
     """The technique cannot keep its promise on this data. Nothing was changed."""
 
 

@@ -44,7 +44,7 @@ class Compromised:
         object.__setattr__(self, "values", frozen(self.values, np.int32))
 
     @staticmethod
-    def nobody() -> "Compromised":
+    def none() -> "Compromised":
         """The adversary knows no one's value."""
         return Compromised(np.empty(0, np.int64), np.empty(0, np.int32))
 
@@ -57,7 +57,7 @@ class Knowledge:
     """
 
     presences: tuple[Presence, ...]
-    compromised: Compromised = field(default_factory=Compromised.nobody)
+    compromised: Compromised = field(default_factory=Compromised.none)
     background: Background | None = None
     """The adversary's background knowledge about sensitive values; None if none is declared."""
 

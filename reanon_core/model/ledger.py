@@ -70,7 +70,7 @@ class Ledger:
     entries: tuple[Entry, ...]
 
     def __post_init__(self) -> None:
-        """Hold that a code stands for the same value in all releases.
+        """Require that a code stands for the same value in all releases.
 
         Raises: InvalidSnapshot.
         """
@@ -93,7 +93,7 @@ class Ledger:
         Optionally also the values of compromised people, and everyone's group ([RB09] Section 2.1).
         """
         presences = tuple(entry.presence(groups_known=groups_known) for entry in self.entries)
-        known = Compromised.nobody() if compromised is None else compromised
+        known = Compromised.none() if compromised is None else compromised
         return Knowledge(presences, known)
 
     def sampled(self, share: float, rng: np.random.Generator) -> Compromised:

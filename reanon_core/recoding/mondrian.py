@@ -12,7 +12,7 @@ from reanon_core.kernels.packed_ranks import pack_ranks
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.schema import Schema
-from reanon_core.recoding.lengths import length_scales
+from reanon_core.recoding.attribute_scales import length_scales
 
 Diversity = Literal["distinct", "frequency"]
 Heuristic = Literal["width", "distinct", "balance"]

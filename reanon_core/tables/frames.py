@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Table:
     """A table that every frame library can take: `to_pandas`, `to_polars`, `to_arrow`.
 
-    It speaks Arrow's stream protocol too, so `polars.DataFrame(table)` and `pyarrow.table(table)` work.
+    It supports Arrow's stream protocol too, so `polars.DataFrame(table)` and `pyarrow.table(table)` work.
     """
 
     def __init__(self, data: "pa.Table") -> None:

@@ -9,7 +9,7 @@ from reanon_dagster.asset_checks.verdicts import results, specs
 from reanon_dagster.assets.metadata import NOTHING_TO_DO, candidate_metadata
 from reanon_dagster.assets.series_assets import SeriesAssets, refusals_as_failures
 from reanon_dagster.releasing.gate import require_acceptable
-from reanon_dagster.releasing.judgement import checks_of
+from reanon_dagster.releasing.judged_candidate import checks_of
 from reanon_dagster.releasing.release import refusal_recorded
 from reanon_dagster.releasing.release_suites import documented_candidate
 from reanon_dagster.releasing.series_view import read_continuable_view

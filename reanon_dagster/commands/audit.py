@@ -17,7 +17,7 @@ from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Attack
 from reanon_dagster.commands.adversary_options import declared_knowledge
 from reanon_dagster.commands.output import progress, say, table, warn
-from reanon_dagster.releasing.judgement import Progress, checks_of
+from reanon_dagster.releasing.judged_candidate import Progress, checks_of
 from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.storage import store_reader

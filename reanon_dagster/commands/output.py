@@ -73,7 +73,7 @@ def progress(title: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
 
 @cache
 def _announce_compilation() -> None:
-    """Said once: the first command after an installation waits for the compiler."""
+    """SentenceError once: the first command after an installation waits for the compiler."""
     warn("compiling numerical kernels for this machine; this takes up to a minute, and happens only once")
 
 

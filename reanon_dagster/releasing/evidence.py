@@ -10,7 +10,7 @@ from reanon_core.catalog import ATTACKS, METRICS, build_attack
 from reanon_core.finding_truth import with_truth
 from reanon_core.model.errors import OutOfOrder
 from reanon_core.model.ledger import Ledger
-from reanon_dagster.releasing.judgement import Progress, silent
+from reanon_dagster.releasing.judged_candidate import Progress, silent
 from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from reanon_core.model.errors import OutOfOrder, ReanonError
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.gate import accept
-from reanon_dagster.releasing.judgement import Progress, judged_candidate, silent
+from reanon_dagster.releasing.judged_candidate import Progress, judged_candidate, silent
 from reanon_dagster.releasing.release_order import next_release, ready_release, require_next
 from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
 from reanon_dagster.releasing.snapshot_intake import read_release, require_published_input

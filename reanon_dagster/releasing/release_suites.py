@@ -10,7 +10,7 @@ from reanon_dagster.expectations.release_suite import release_results, unpublish
 from reanon_dagster.expectations.snapshot_suite import snapshot_results
 from reanon_dagster.expectations.suites import Suite
 from reanon_dagster.releasing.candidate import Candidate
-from reanon_dagster.releasing.judgement import Progress, checks_of, silent
+from reanon_dagster.releasing.judged_candidate import Progress, checks_of, silent
 from reanon_dagster.releasing.release import make_candidate
 from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.sources.snapshot_location import SnapshotMissing, shown_path

@@ -12,7 +12,7 @@ from reanon_core.model.schema import Schema
 from reanon_core.model.verdict import Verdict
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.gate import accept
-from reanon_dagster.releasing.judgement import checks_of
+from reanon_dagster.releasing.judged_candidate import checks_of
 from reanon_dagster.releasing.release_order import require_not_frozen
 from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.sources.snapshot_location import snapshot_exists

@@ -15,7 +15,7 @@ import numpy as np
 from reanon_core.inference.bayes.posteriors import omega
 from reanon_core.model.plan import Counterfeits
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.recoding.lengths import grown_extent
+from reanon_core.recoding.attribute_scales import grown_extent
 from reanon_core.techniques.mondrian.state import MondrianState
 from reanon_core.techniques.mondrian.technique import MondrianPlan
 

@@ -2,8 +2,7 @@
 
 A group states how many of its people have each value. Add some groups and subtract others: the people who are left with
 a weight form an equation. If the added and the subtracted groups show the same values, the people on either side have
-the same values. Two groups give the historical correlations of [RB09]; more groups undo merges and close chains
-(specification, C3).
+the same values. Two groups give the historical correlations of [RB09]; more groups undo merges and close chains.
 
 The search is exact for sums with weights +1 and -1 of at most `most` groups. What exceeds the bound on one side must be
 cancelled by the groups still to come, so one of them cancels its share. Only such groups are tried, and they are found

@@ -2,7 +2,7 @@
 
 A release gives disjoint sets of people, and for each set rows that hold all their values. Rows beyond the people
 (counterfeits, people whose group is uncertain) are spare. If a set without spare rows lies inside another set, the
-adversary knows exactly which values to subtract: Section 6 of the specification of [BPG].
+adversary knows exactly which values to subtract.
 """
 
 from typing import NamedTuple

@@ -16,7 +16,7 @@ from reanon_core.model.plan import WITHHELD, Counterfeits, Plan
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import TABLE, Snapshot
 from reanon_core.protocols import Declaration, Promise
-from reanon_core.recoding.lengths import grown_extent, length_scales
+from reanon_core.recoding.attribute_scales import grown_extent, length_scales
 from reanon_core.recoding.mondrian import Diversity, Heuristic, Principle
 from reanon_core.techniques.bpg import piece_correction
 from reanon_core.techniques.bpg.atom_update import update_atoms

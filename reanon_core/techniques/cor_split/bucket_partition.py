@@ -14,7 +14,7 @@ from reanon_core.kernels.dense_ranks import dense_ranks
 from reanon_core.kernels.siphash import fresh_key, siphash_words
 from reanon_core.model.arrays import MISSING, Int32, Int64
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.recoding.lengths import length_scales
+from reanon_core.recoding.attribute_scales import length_scales
 from reanon_core.techniques.cor_split.cor_partition import SortedEntries, cor_partition
 from reanon_core.techniques.cor_split.draft_groups import BucketGroups, DraftGroups, Safety, compact, draft_groups
 from reanon_core.techniques.cor_split.group_repair import repair

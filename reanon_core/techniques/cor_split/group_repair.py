@@ -1,8 +1,7 @@
 """Phase 4 by repair: where a group of the split is unsafe, it exchanges rows with its neighbours.
 
 Neighbours in the order of the split are neighbours in space, so boxes hardly grow. A group that no exchange makes safe
-is merged with a neighbour. A group that no merge makes safe gets a layer of counterfeits, which always helps
-(specification, C6).
+is merged with a neighbour. A group that no merge makes safe gets a layer of counterfeits, which always helps.
 """
 
 from typing import NamedTuple

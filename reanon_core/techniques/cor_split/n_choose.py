@@ -1,7 +1,7 @@
 """n-Choose: the paper's probabilities of a breach, and the least n that keeps a breach unlikely.
 
 The formulas assume that releases are independent draws and that every signature has m values. They are a planning
-estimate, not a guarantee (specification, C12).
+estimate, not a guarantee.
 """
 
 from reanon_core.model.errors import InvalidParameter, Problem

@@ -30,7 +30,7 @@ from reanon_core.model.plan import WITHHELD
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.protocols import Declaration, Promise
-from reanon_core.recoding.lengths import grown_extent
+from reanon_core.recoding.attribute_scales import grown_extent
 from reanon_core.techniques.cor_split.bucket_partition import Buckets, Partition, partition_buckets
 from reanon_core.techniques.cor_split.draft_groups import Safety
 from reanon_core.techniques.cor_split.n_choose import usable_n

@@ -19,7 +19,7 @@ from reanon_core.model.plan import Counterfeits, Plan
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.protocols import Declaration, Promise
-from reanon_core.recoding.lengths import grown_extent
+from reanon_core.recoding.attribute_scales import grown_extent
 from reanon_core.techniques.js_reduce.generalization import Distance, LeftoverRule, Leftovers, generalize
 from reanon_core.techniques.js_reduce.state import JsReduceState
 

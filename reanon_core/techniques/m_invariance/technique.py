@@ -25,7 +25,7 @@ from reanon_core.model.packing import Packable
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.protocols import Declaration, Promise
-from reanon_core.recoding.lengths import grown_extent, length_scales
+from reanon_core.recoding.attribute_scales import grown_extent, length_scales
 from reanon_core.techniques.m_invariance.state import MInvarianceState
 
 

@@ -10,7 +10,7 @@ from reanon_core.kernels.matching import BITS, ENTROPY, LINE, TREE, LossTables, 
 from reanon_core.model.arrays import Float64, Int32, Int64
 from reanon_core.model.schema import QuasiIdentifier
 from reanon_core.model.taxonomy import Taxonomy
-from reanon_core.recoding.lengths import length_scales
+from reanon_core.recoding.attribute_scales import length_scales
 
 Loss = Literal["lm", "em"]
 

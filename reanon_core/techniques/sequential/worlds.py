@@ -10,7 +10,7 @@ from reanon_core.kernels.rings import greedy_rings, random_factors
 from reanon_core.kernels.siphash import fresh_key, siphash_words
 from reanon_core.model.arrays import Int32, Int64, UInt64
 from reanon_core.model.schema import QuasiIdentifier
-from reanon_core.recoding.lengths import length_scales
+from reanon_core.recoding.attribute_scales import length_scales
 
 NEVER = np.uint64(2**64 - 1)
 

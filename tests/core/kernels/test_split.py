@@ -12,7 +12,7 @@ from reanon_core.bucketing.signatures import Signatures
 from reanon_core.kernels.dense_ranks import DENSE_RANGE, dense_ranks
 from reanon_core.kernels.packed_ranks import field_width
 from reanon_core.model.arrays import MISSING
-from reanon_core.recoding.lengths import length_scales
+from reanon_core.recoding.attribute_scales import length_scales
 
 
 def groups_of(group: np.ndarray) -> set[tuple[int, ...]]:

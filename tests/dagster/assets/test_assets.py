@@ -22,7 +22,7 @@ from reanon_core.model.release import Release
 from reanon_dagster.assets.plots import history_plot
 from reanon_dagster.cli import main
 from reanon_dagster.definitions import series_definitions
-from reanon_dagster.releasing import judgement
+from reanon_dagster.releasing import judged_candidate
 from reanon_dagster.releasing.candidate import digest
 from reanon_dagster.releasing.evidence import ReleaseNumbers
 from reanon_dagster.releasing.release import publish_release
@@ -377,7 +377,7 @@ def test_no_id_and_no_row_is_found_in_the_event_log_the_compute_logs_data_docs_o
             def fail(*_: object, **__: object) -> None:
                 raise ValueError("Zacharias-000001 has flu")
 
-            broken.setattr(judgement, "publish", fail)
+            broken.setattr(judged_candidate, "publish", fail)
             assert "unexpected ValueError" in maker.refusal("r2")
         assert maker.make("r2").success
         runs = instance.get_runs()

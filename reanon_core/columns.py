@@ -88,11 +88,18 @@ class Categorical:
         problems = list(_missing_problems(name, self.missing))
         taxonomy = None
         if (self.taxonomy is None) == (self.order is None):
-            problems.append(Problem(name, "have a taxonomy or an order, not both, because it is categorical"))
+            problems.append(
+                Problem(name, "have a taxonomy or an order, and only one of them, because it is categorical")
+            )
         elif self.order is not None:
             taxonomy = collect_problems(problems, _ordered, name, self.order)
         elif isinstance(self.taxonomy, Taxonomy):
             taxonomy = self.taxonomy
+        elif isinstance(self.taxonomy, str):
+            rule = "be a Taxonomy or a list of lines, leaf first and root last"
+            problems.append(
+                Problem(f"{name}: taxonomy", rule, self.taxonomy, "read the file into lists of labels first")
+            )
         elif self.taxonomy is not None:
             lines = [[label(text) for text in line] for line in self.taxonomy]
             taxonomy = collect_problems(problems, lambda: Taxonomy.from_lines(lines, name=name))

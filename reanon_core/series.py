@@ -1,7 +1,7 @@
 """The door for Python: a series of releases in memory, judged one by one, from frames of any kind."""
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from reanon_core.model.published_columns import clash_problems
 from reanon_core.model.schema import Schema, Sensitive
 from reanon_core.published_release import PublishedRelease
 from reanon_core.publishing import publish
+from reanon_core.series_arguments import require_release_arguments, require_series_arguments
 from reanon_core.tables.frames import PrivateTable, frame_columns
 from reanon_core.tables.ids import KEY_BYTES
 from reanon_core.tables.snapshot_table import CodedTable, coded_table, restricted
@@ -72,10 +73,22 @@ class Series:
         quasi_identifiers: Mapping[str, Numeric | Date | Categorical],
         technique: "Technique[Any, Any]",
         other: Sequence[str] = (),
-        checks: "Iterable[Check]" = (),
+        checks: "Sequence[Check]" = (),
         memory: bool = True,
         seed: int | None = None,
     ) -> None:
+        require_series_arguments(
+            {
+                "id": id,
+                "sensitive": sensitive,
+                "quasi_identifiers": quasi_identifiers,
+                "technique": technique,
+                "other": other,
+                "checks": checks,
+                "memory": memory,
+                "seed": seed,
+            }
+        )
         self._id = id
         self._schema = _schema(id, sensitive, quasi_identifiers, other)
         technique.accepts(self._schema)
@@ -118,6 +131,7 @@ class Series:
         Raises: InvalidSnapshot with every problem at once; Unpublishable if the technique cannot keep its promise on
         this table; Refused if a check fails; OutOfOrder if the name is taken. The series is then unchanged.
         """
+        require_release_arguments(name, columns)
         if name in {release.name for release in self.releases}:
             raise OutOfOrder(f"release {name} is published already; give the next release another name")
         shown = self._shown_columns(columns)

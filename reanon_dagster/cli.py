@@ -91,7 +91,7 @@ def parser() -> argparse.ArgumentParser:
         "--compromised", metavar="SHARE|F", help="whose values the adversary knows: a share of the people, or a file"
     )
     audit.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="the seed that draws the people for --compromised"
+        "--seed", type=_seed_number, default=0, metavar="N", help="the seed that draws the people for --compromised"
     )
     return top
 
@@ -108,8 +108,15 @@ def _series(command: argparse.ArgumentParser) -> None:
     command.add_argument("series", type=Path, metavar="SERIES.yaml", help="the series file")
 
 
+def _seed_number(text: str) -> int:
+    """A seed is a whole number of at least 0."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text} must be a whole number of at least 0")
+    return int(text)
+
+
 def _seed(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--seed", type=int, metavar="N", help="make the release reproducible; for tests only")
+    command.add_argument("--seed", type=_seed_number, metavar="N", help="make the release reproducible; for tests only")
 
 
 if __name__ == "__main__":

@@ -68,8 +68,9 @@ def frame_columns(
     """
     import pyarrow as pa
 
-    if hasattr(frame, "iloc"):  # pandas: only these columns are converted, each by itself, to name the wrong one
-        present = [str(name) for name in frame.columns]  # type: ignore[attr-defined]
+    if hasattr(frame, "iloc") and hasattr(frame, "columns"):
+        # pandas: only these columns are converted, each by itself, to name the wrong one
+        present = [str(name) for name in frame.columns]
         problems = column_problems(names, present, "the frame", optional=optional)
         converted = {name: collect_problems(problems, _pandas_column, frame, name) for name in names if name in present}
         return pa.table({name: column for name, column in converted.items() if column is not None}), problems

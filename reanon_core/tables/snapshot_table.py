@@ -52,12 +52,14 @@ def column_problems(
     twice = [name for name in names if list(present).count(name) > 1]
     if twice:
         raise InvalidSnapshot(Problem(label, "have every column once", ", ".join(twice)))
-    advice = f"its columns are {listed_names(present if listed is None else listed)}"
-    return [
-        Problem(f"column {name}", f"be in {label}", help=advice)
-        for name in names
-        if name not in present and name not in optional
-    ]
+    there = present if listed is None else listed
+    missing = [name for name in names if name not in present and name not in optional]
+    if missing and not any(name in there for name in names):
+        # What stands in the place of the names may be a person's row, so it is not shown.
+        advice = "none of them is there; a csv file must begin with a line of column names"
+        return [Problem(label, f"have the columns {listed_names(missing)}", help=advice)]
+    advice = f"its columns are {listed_names(there)}"
+    return [Problem(f"column {name}", f"be in {label}", help=advice) for name in missing]
 
 
 def listed_names(names: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from functools import partial
 from reanon_core.model.errors import counted
 from reanon_core.model.ledger import Entry
 from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes
-from reanon_dagster.releasing.release import CandidateMaker, Outcome, make_candidate, publish_release
+from reanon_dagster.releasing.release import CandidateMaker, Outcome, make_candidate, publish_release, require_no_gap
 from reanon_dagster.releasing.release_order import next_release, nothing_to_do, ready_release
 from reanon_dagster.releasing.series_view import read_continuable_view
 from reanon_dagster.series.series import Series
@@ -26,6 +26,7 @@ def run(options: argparse.Namespace) -> int:
     view = read_continuable_view(series)
     release = ready_release(series, view.records, today) if options.release is None else options.release
     if release is None:
+        require_no_gap(series, view, today)
         say(nothing_to_do(series, next_release(series, view.records), today), quiet=options.quiet)
         return 0
     pages: list[str] = []

@@ -16,7 +16,7 @@ from reanon_core.model.errors import (
 from reanon_dagster.commands.output import say, warn, warn_of_caution, warn_of_notes
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.gate import require_acceptable
-from reanon_dagster.releasing.release import make_candidate
+from reanon_dagster.releasing.release import make_candidate, require_no_gap
 from reanon_dagster.releasing.release_order import due_day, next_release
 from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
 from reanon_dagster.releasing.snapshot_intake import read_release
@@ -40,6 +40,7 @@ def run(options: argparse.Namespace) -> int:
     if release is None:
         say(f"{series.name}: valid; every release is published", quiet=options.quiet)
     elif not snapshot_exists(series, release):
+        require_no_gap(series, view, date.today())  # noqa: DTZ011  as for `publish`
         place = snapshot_place(series, release)
         say(f"{series.name}: valid; release {release} has no snapshot yet ({place})", quiet=options.quiet)
     else:

@@ -107,7 +107,7 @@ def publish_ready_releases(
             return
         release = ready_release(series, view.records, today)
         if release is None:
-            _require_no_gap(series, view, today)
+            require_no_gap(series, view, today)
             return
         chosen = None if seed is None else seed + view.position
         yield publish_release(series, release, today, view=view, seed=chosen, progress=progress)
@@ -123,7 +123,11 @@ def refusal_recorded(series: "Series", release: str) -> Iterator[None]:
         raise
 
 
-def _require_no_gap(series: "Series", view: SeriesView, today: date) -> None:
+def require_no_gap(series: "Series", view: SeriesView, today: date) -> None:
+    """Refuse to wait for a snapshot that is missing while a later one is there.
+
+    Raises: OutOfOrder.
+    """
     missing = next_release(series, view.records)
     due = series.calendar.due(today)[view.position + 1 :]
     later = next((release for release in due if snapshot_exists(series, release)), None)

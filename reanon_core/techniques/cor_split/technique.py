@@ -204,7 +204,9 @@ class CorSplit:
             if self.p is not None or self.threshold is not None:
                 yield Problem("n", "be given alone, or left out for p and threshold to choose it", str(self.n))
             if not is_whole(self.n) or not 1 <= self.n < max(2, self.m if is_whole(self.m) else 2):
-                yield Problem("n", f"be a whole number from 1 to m - 1 = {self.m - 1}", str(self.n), "a larger m")
+                yield Problem(
+                    "n", f"be a whole number from 1 to m - 1 = {self.m - 1}", str(self.n), "choose a larger m"
+                )
             return
         missing = [key for key in ("p", "max_lifespan", "threshold") if getattr(self, key) is None]
         if missing:

@@ -156,3 +156,34 @@ def test_a_release_before_its_turn_is_refused_with_those_that_come_first(
     path = write_series(tmp_path, text=YEARLY, snapshots={"2020": pd.DataFrame(people(60))})
     assert main(["publish", str(path), "--release", release]) == 1
     assert sentence in capsys.readouterr().err
+
+
+def test_a_missing_snapshot_before_one_that_is_there_is_refused_by_publish_and_validate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_series(tmp_path, snapshots={"r1": people(60), "r3": people(60)})
+    assert main(["publish", str(path), "--quiet"]) == 0
+    for command in ("publish", "validate", "backfill"):
+        capsys.readouterr()
+        assert main([command, str(path)]) == 1
+        assert "release r3 has a snapshot, but r2 comes first and has none" in capsys.readouterr().err
+
+
+def test_a_snapshot_without_a_header_shows_no_person(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = people(60)
+    path = write_series(tmp_path, snapshots={"r1": table})
+    (snapshot,) = [file for file in tmp_path.rglob("*.csv") if file.stem == "r1"]
+    header, first, *_ = snapshot.read_text().splitlines()
+    snapshot.write_text(snapshot.read_text().removeprefix(header + "\n"))
+    code, _, err = validated(path, capsys)
+    assert code == 2
+    assert "must begin with a line of column names" in err
+    assert first.split(",")[0] not in err
+
+
+@pytest.mark.parametrize("seed", ["-1", "x", "1.5"])
+def test_a_seed_is_a_whole_number_of_at_least_0(tmp_path: Path, seed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["publish", str(tmp_path / "series.yaml"), f"--seed={seed}"])
+    assert stopped.value.code == 2
+    assert "must be a whole number of at least 0" in capsys.readouterr().err

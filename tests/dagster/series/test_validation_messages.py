@@ -170,7 +170,10 @@ def test_a_wrong_value_is_one_plain_sentence(write, key, value, said):
             "age: granularity (7) must be left out, because only numeric columns",
         ),
         ("{kind: date, min_width: 0.5}", "age: min_width (0.5) must be a whole number of days, at least 1"),
-        ("{kind: categorical}", "age must have a taxonomy or an order, not both, because it is categorical"),
+        (
+            "{kind: categorical}",
+            "age must have a taxonomy or an order, and only one of them, because it is categorical",
+        ),
         ("{kind: categorical, order: [a, b, a]}", "age: order (a) must list every value once"),
         ("{kind: categorical, order: [a], domain: [a, b]}", "age: domain must be left out, because the taxonomy or"),
         (

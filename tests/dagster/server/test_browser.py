@@ -25,7 +25,7 @@ PAGES = {
     "checks": ("/assets/steady/candidate?view=checks&checkDetail=m_invariance", (*JUDGES, "Succeeded", "Passed")),
     "published": (
         "/assets/steady/published",
-        ("What everybody may download", "Row count", "Freshness policy", "age_min", "disease", "manifest digest"),
+        ("What anyone may download", "Row count", "Freshness policy", "age_min", "disease", "manifest digest"),
     ),
     "evidence": (
         "/assets/steady/evidence?view=events",

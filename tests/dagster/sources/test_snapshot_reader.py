@@ -242,7 +242,7 @@ Xenia-Secret,230,80.55,maybe,
         (CSV.replace("2024-03-01", "2024-02-30"), "admitted ('2024-02-30' in 1 row) must be dates such as 2024-03-01"),
         (CSV.replace("21,", "21.5,"), "age (21.5 in 1 row) must be a multiple of its granularity 1; gran"),
         (CSV.replace("21,", "nan,"), "age ('nan' in 1 row) must be whole numbers"),
-        (b"a,b\n1,2\n", "column name must be in r1.csv; its columns are a, b"),
+        (b"a,b\n1,2\n", "r1.csv must have the columns name, age"),
     ],
 )  # fmt: skip
 def test_a_wrong_csv_file_is_a_plain_sentence(from_csv, content, problem):

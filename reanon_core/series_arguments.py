@@ -1,0 +1,76 @@
+"""What a Python user may pass to a Series: every wrong argument is reported at once, as a sentence."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from reanon_core.columns import Categorical, Date, Numeric
+from reanon_core.model.errors import InvalidParameter, Problem, require
+from reanon_core.model.schema import Sensitive
+
+COLUMN_TYPES = (Numeric, Date, Categorical)
+
+
+def require_series_arguments(given: Mapping[str, object]) -> None:
+    """Refuse arguments of `Series(...)` that have the wrong type.
+
+    Raises: InvalidParameter with every problem at once.
+    """
+    problems = [*_column_problems(given), *_technique_problems(given["technique"], given["checks"])]
+    if not isinstance(given["memory"], bool):
+        problems.append(Problem("memory", "be True or False", _type(given["memory"])))
+    seed = given["seed"]
+    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
+        problems.append(Problem("seed", "be None or a whole number of at least 0", str(seed)))
+    require(problems, InvalidParameter)
+
+
+def require_release_arguments(name: object, columns: object) -> None:
+    """Refuse a name or a list of columns of a release that has the wrong type.
+
+    Raises: InvalidParameter with every problem at once.
+    """
+    problems = [] if _is_text(name) else [Problem("name", "be a text that is not empty", repr(name))]
+    if columns is not None and not _are_texts(columns):
+        problems.append(Problem("columns", "be None or a list of column names", _type(columns)))
+    require(problems, InvalidParameter)
+
+
+def _column_problems(given: Mapping[str, object]) -> Iterator[Problem]:
+    if not _is_text(given["id"]):
+        yield Problem("id", "be the name of the column that identifies a person", _type(given["id"]))
+    if not _is_text(given["sensitive"]) and not isinstance(given["sensitive"], Sensitive):
+        yield Problem("sensitive", "be the name of one column, or a Sensitive", _type(given["sensitive"]))
+    if not _are_texts(given["other"]):
+        yield Problem("other", "be a list of column names", _type(given["other"]))
+    columns = given["quasi_identifiers"]
+    rule = "be a Numeric, a Date or a Categorical"
+    if not isinstance(columns, Mapping):
+        yield Problem("quasi_identifiers", "be a dict from column names to columns", _type(columns))
+        return
+    for name, column in columns.items():
+        if not _is_text(name):
+            yield Problem("quasi_identifiers", "have column names as keys", repr(name))
+        if not isinstance(column, COLUMN_TYPES):
+            yield Problem(f"quasi_identifiers: {name}", rule, _type(column))
+
+
+def _technique_problems(technique: object, checks: object) -> Iterator[Problem]:
+    if isinstance(technique, type) or not hasattr(technique, "initial_state"):
+        yield Problem("technique", "be a technique with its parameters, such as MInvariance(m=2)", _type(technique))
+    if not isinstance(checks, Sequence) or isinstance(checks, str):
+        yield Problem("checks", "be a list of checks", _type(checks))
+        return
+    for check in checks:
+        if isinstance(check, type) or not hasattr(check, "examine"):
+            yield Problem("checks", "hold checks, such as build_check('k-anonymity', {'k': 5})", _type(check))
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str) and all(_is_text(one) for one in value)
+
+
+def _type(value: object) -> str:
+    return value.__name__ if isinstance(value, type) else type(value).__name__

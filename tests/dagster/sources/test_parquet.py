@@ -4,18 +4,13 @@ import datetime as dt
 from decimal import Decimal
 from functools import partial
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from builders.series import declared
+from builders.snapshots import KEY, parquet_reader, person, rows, sentences_of
 
 from reanon_core.model.arrays import MISSING
-from reanon_core.model.errors import InvalidSnapshot
-from reanon_core.tables import ids
 from reanon_dagster.sources.snapshot_reader import read_snapshot
-
-KEY = bytes(range(16))
 
 
 @pytest.fixture
@@ -25,31 +20,7 @@ def series(tmp_path):
 
 @pytest.fixture
 def from_parquet(series, tmp_path):
-    def read(table: dict, known=(), **declared):
-        declared.setdefault("columns", {"age": "{}"})
-        pq.write_table(pa.table(table), tmp_path / "r1.parquet")
-        return read_snapshot(series("{path: '{release}.parquet', id: name}", **declared), "r1", KEY, known)
-
-    return read
-
-
-def person(name: str) -> int:
-    return int(ids.pseudonyms(pa.array([name]), KEY)[0])
-
-
-def rows(read) -> dict[int, list[object]]:
-    snapshot = read.snapshot
-    labels = np.array(snapshot.schema.sensitive.values, dtype=object)[snapshot.sensitive]
-    return {
-        int(p): [*codes, label]
-        for p, codes, label in zip(snapshot.persons, snapshot.qi.T.tolist(), labels, strict=True)
-    }
-
-
-def said(call, *given, **named) -> list[str]:
-    with pytest.raises(InvalidSnapshot) as error:
-        call(*given, **named)
-    return str(error.value).splitlines()
+    return parquet_reader(series, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +69,7 @@ def test_parquet_columns_of_every_sensible_type_are_coded(from_parquet, column, 
 )  # fmt: skip
 def test_parquet_columns_of_a_wrong_type_are_a_plain_sentence(from_parquet, column, settings, problem):
     table = {"name": ["a"], "age": column, "disease": ["x"]}
-    found = said(from_parquet, table, columns={"age": settings})
+    found = sentences_of(from_parquet, table, columns={"age": settings})
     assert found[0].startswith(problem), found
 
 
@@ -109,5 +80,7 @@ def test_sensitive_values_are_text_whatever_their_type(from_parquet):
 
 def test_a_file_that_is_no_parquet_file_is_a_plain_sentence(series, tmp_path):
     (tmp_path / "r1.parquet").write_bytes(b"PAR1 nonsense")
-    found = said(read_snapshot, series("{path: '{release}.parquet', id: name}", columns={"age": "{}"}), "r1", KEY, ())
+    found = sentences_of(
+        read_snapshot, series("{path: '{release}.parquet', id: name}", columns={"age": "{}"}), "r1", KEY, ()
+    )
     assert found == ["r1.parquet must be a parquet file that can be read"]

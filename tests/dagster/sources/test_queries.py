@@ -4,42 +4,20 @@ from functools import partial
 from pathlib import Path
 
 import duckdb
-import numpy as np
-import pyarrow as pa
 import pytest
 from builders.series import declared
+from builders.snapshots import KEY, person, rows, sentences_of
 
 from reanon_core.model.errors import InvalidSnapshot
-from reanon_core.tables import ids
 from reanon_dagster.sources.snapshot_location import SnapshotMissing, snapshot_exists
 from reanon_dagster.sources.snapshot_reader import read_snapshot, snapshot_digest
 
-KEY = bytes(range(16))
 QUERY = "select * from visits where quarter = '{release}';"
 
 
 @pytest.fixture
 def series(tmp_path):
     return partial(declared, tmp_path)
-
-
-def person(name: str) -> int:
-    return int(ids.pseudonyms(pa.array([name]), KEY)[0])
-
-
-def rows(read) -> dict[int, list[object]]:
-    snapshot = read.snapshot
-    labels = np.array(snapshot.schema.sensitive.values, dtype=object)[snapshot.sensitive]
-    return {
-        int(p): [*codes, label]
-        for p, codes, label in zip(snapshot.persons, snapshot.qi.T.tolist(), labels, strict=True)
-    }
-
-
-def said(call, *given, **named) -> list[str]:
-    with pytest.raises(InvalidSnapshot) as error:
-        call(*given, **named)
-    return str(error.value).splitlines()
 
 
 @pytest.fixture
@@ -93,24 +71,24 @@ def test_a_table_or_a_file_that_is_not_there_is_a_missing_snapshot(database, que
 
 def test_a_wrong_query_is_a_plain_sentence_that_quotes_no_data(database, queried):
     wrong = queried("selekt '{release}'")
-    assert said(read_snapshot, wrong, "r1", KEY, ())[0].startswith("source.query must run for r1; Parser Error")
+    assert sentences_of(read_snapshot, wrong, "r1", KEY, ())[0].startswith("source.query must run for r1; Parser Error")
     with pytest.raises(InvalidSnapshot, match="must run for r1"):
         snapshot_exists(wrong, "r1")
     failing = queried("select name, cast(name as int) as age, disease from visits where quarter = '{release}'")
-    assert said(read_snapshot, failing, "r1", KEY, ()) == ["source.query must run for r1; ConversionException"]
+    assert sentences_of(read_snapshot, failing, "r1", KEY, ()) == ["source.query must run for r1; ConversionException"]
 
 
 def test_a_file_that_is_no_database_is_a_plain_sentence(tmp_path, queried):
     (tmp_path / "clinic.duckdb").write_bytes(b"x" * 5000)
-    assert said(read_snapshot, queried(), "r1", KEY, ())[0].startswith(
+    assert sentences_of(read_snapshot, queried(), "r1", KEY, ())[0].startswith(
         "source.duckdb (clinic.duckdb) must be a DuckDB file"
     )
 
 
 def test_a_query_that_gives_a_column_twice_or_not_at_all_is_a_plain_sentence(database, queried):
     twice = queried("select name, age, age, disease from visits where quarter = '{release}'")
-    assert said(read_snapshot, twice, "r1", KEY, ()) == ["source.query (age) must have every column once"]
+    assert sentences_of(read_snapshot, twice, "r1", KEY, ()) == ["source.query (age) must have every column once"]
     none = queried("select name, disease from visits where quarter = '{release}'")
-    assert said(read_snapshot, none, "r1", KEY, ()) == [
+    assert sentences_of(read_snapshot, none, "r1", KEY, ()) == [
         "column age must be in source.query; its columns are name, disease"
     ]

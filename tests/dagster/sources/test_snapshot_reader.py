@@ -5,17 +5,16 @@ import hashlib
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from builders.series import declared
+from builders.snapshots import KEY, parquet_reader, person, rows, sentences_of
 
 from reanon_core.model.arrays import MISSING
-from reanon_core.model.errors import InvalidParameter, InvalidSnapshot
+from reanon_core.model.errors import InvalidParameter
 from reanon_core.tables import ids
 from reanon_dagster.sources.snapshot_location import SnapshotMissing, snapshot_exists, snapshot_place
 from reanon_dagster.sources.snapshot_reader import read_ids, read_snapshot, snapshot_digest
 
-KEY = bytes(range(16))
 COLUMNS = {
     "age": "{domain: [0, 120], missing: separate}",
     "weight": "{granularity: 0.1, missing: separate}",
@@ -49,31 +48,7 @@ def from_csv(series, tmp_path):
 
 @pytest.fixture
 def from_parquet(series, tmp_path):
-    def read(table: dict, known=(), **declared):
-        declared.setdefault("columns", {"age": "{}"})
-        pq.write_table(pa.table(table), tmp_path / "r1.parquet")
-        return read_snapshot(series("{path: '{release}.parquet', id: name}", **declared), "r1", KEY, known)
-
-    return read
-
-
-def person(name: str) -> int:
-    return int(ids.pseudonyms(pa.array([name]), KEY)[0])
-
-
-def rows(read) -> dict[int, list[object]]:
-    snapshot = read.snapshot
-    labels = np.array(snapshot.schema.sensitive.values, dtype=object)[snapshot.sensitive]
-    return {
-        int(p): [*codes, label]
-        for p, codes, label in zip(snapshot.persons, snapshot.qi.T.tolist(), labels, strict=True)
-    }
-
-
-def said(call, *given, **named) -> list[str]:
-    with pytest.raises(InvalidSnapshot) as error:
-        call(*given, **named)
-    return str(error.value).splitlines()
+    return parquet_reader(series, tmp_path)
 
 
 def test_a_csv_file_becomes_codes_under_keyed_pseudonyms(from_csv):
@@ -118,7 +93,7 @@ def test_known_sensitive_values_keep_their_codes(from_csv):
 
 
 def test_declared_sensitive_values_are_closed(from_csv):
-    assert said(from_csv, sensitive="{column: disease, values: [flu]}") == [
+    assert sentences_of(from_csv, sensitive="{column: disease, values: [flu]}") == [
         (
             "disease ('cold' in 1 row) must be one of the declared values; "
             "correct the data, or declare the values before the first release"
@@ -174,28 +149,28 @@ def test_a_whole_number_and_its_text_are_the_same_person(from_parquet, from_csv)
 
 @pytest.mark.parametrize("column", [pa.array([7.0]), pa.array([True]), pa.array([dt.date(2024, 1, 1)])])
 def test_ids_without_one_exact_text_are_refused(from_parquet, column):
-    found = said(from_parquet, {"name": column, "age": [1], "disease": ["a"]})
+    found = sentences_of(from_parquet, {"name": column, "age": [1], "disease": ["a"]})
     assert found == [f"name ({column.type}) must be text or whole numbers; cast the ids in the source"]
 
 
 def test_ids_that_are_there_twice_are_named_by_their_rows_and_never_by_themselves(from_csv):
-    found = said(from_csv, CSV + "Ann,30,70,2024-03-01,no,flu\n")
+    found = sentences_of(from_csv, CSV + "Ann,30,70,2024-03-01,no,flu\n")
     assert found == [
         ("name (1 id more than once, in rows 1 and 4) must be unique in a snapshot; a snapshot has one row per person")
     ]
 
 
 def test_empty_ids_are_named_by_their_rows(from_csv, from_parquet):
-    found = said(from_csv, CSV + ",30,70,2024-03-01,no,flu\n,30,70,2024-03-01,no,flu\n")
+    found = sentences_of(from_csv, CSV + ",30,70,2024-03-01,no,flu\n,30,70,2024-03-01,no,flu\n")
     assert found == ["name (empty in rows 4 and 5) must identify the person of each row"]
-    assert said(from_parquet, {"name": ["", None], "age": [1, 2], "disease": ["a", "b"]}) == [
+    assert sentences_of(from_parquet, {"name": ["", None], "age": [1, 2], "disease": ["a", "b"]}) == [
         "name (empty in rows 1 and 2) must identify the person of each row"
     ]
 
 
 def test_two_ids_that_share_a_pseudonym_are_noticed(from_csv, monkeypatch):
     monkeypatch.setattr(ids, "pseudonyms", lambda texts, key: np.zeros(len(texts), dtype=np.int64))
-    found = said(from_csv)
+    found = sentences_of(from_csv)
     assert found[0].startswith("name (among rows 1, 2 and 3) must give different people different pseudonyms")
 
 
@@ -206,7 +181,7 @@ Xenia-Secret,21,heavy,no,flu
 Xenia-Secret,230,80.55,maybe,
 ,23,70,yes, flu
 """
-    found = said(from_csv, content)
+    found = sentences_of(from_csv, content)
     assert found == [
         "column admitted must be in r1.csv; its columns are name, age, weight, smoker, disease",
         "name (empty in row 3) must identify the person of each row",
@@ -246,7 +221,7 @@ Xenia-Secret,230,80.55,maybe,
     ],
 )  # fmt: skip
 def test_a_wrong_csv_file_is_a_plain_sentence(from_csv, content, problem):
-    found = said(from_csv, content)
+    found = sentences_of(from_csv, content)
     assert any(sentence.startswith(problem) for sentence in found), found
     assert not any(name in " ".join(found) for name in ("Ann", "Bob", "Zo"))
 
@@ -268,7 +243,7 @@ def test_a_snapshot_that_is_not_there_is_an_error_of_its_own_that_names_the_path
 def test_a_file_that_cannot_be_read_is_a_plain_sentence(series, tmp_path):
     (tmp_path / "r1.csv").mkdir()
     assert not snapshot_exists(series(), "r1")
-    assert said(read_snapshot, series(), "r1", KEY, ())[0].startswith("r1.csv must be readable")
+    assert sentences_of(read_snapshot, series(), "r1", KEY, ())[0].startswith("r1.csv must be readable")
 
 
 def test_a_release_that_the_series_does_not_have_is_never_looked_for(series):

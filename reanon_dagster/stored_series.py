@@ -12,7 +12,7 @@ from reanon_core.model.errors import OutOfOrder, Refused
 from reanon_core.published_release import PublishedRelease
 from reanon_core.tables.frames import PrivateTable
 from reanon_dagster.releasing.judged_candidate import checks_of
-from reanon_dagster.releasing.release import publish_release
+from reanon_dagster.releasing.release import publish_release, require_no_gap
 from reanon_dagster.releasing.release_order import next_release, nothing_to_do, ready_release
 from reanon_dagster.releasing.release_trace import release_trace
 from reanon_dagster.releasing.series_view import read_continuable_view, read_view
@@ -84,6 +84,7 @@ class StoredSeries:
                 f"{series.name} reads its snapshots from its source; write the frame to {place}, then publish"
             )
         if release is None:
+            require_no_gap(series, view, today)
             raise OutOfOrder(nothing_to_do(series, upcoming, today))
         publish_release(series, release, today, view=view, seed=seed)
         return next(one for one in self.releases if one.name == release)

@@ -95,3 +95,11 @@ def test_a_wrong_frame_and_a_wrong_file_are_told_in_the_same_words(path: Path) -
 def test_the_package_has_no_other_names() -> None:
     with pytest.raises(AttributeError, match="close_series"):
         _ = reanon_dagster.close_series  # type: ignore[attr-defined]
+
+
+def test_a_missing_snapshot_before_one_that_is_there_is_named(path: Path) -> None:
+    (path.parent / "snapshots" / "r2.csv").unlink()
+    stored = reanon_dagster.open_series(path)
+    stored.publish()
+    with pytest.raises(reanon.OutOfOrder, match="release r3 has a snapshot, but r2 comes first and has none"):
+        stored.publish()

@@ -229,12 +229,9 @@ def test_the_code_location_is_imported_in_less_than_4_seconds_of_cpu_and_without
         "import reanon_dagster.definitions\n"
         "print(json.dumps([time.process_time(), sorted(sys.modules)]))"
     )
-    seconds = []
-    for _ in range(2):  # the first import after an installation also writes the packages' bytecode
-        ended = subprocess.run(
-            [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True, timeout=120
-        )
-        spent, modules = json.loads(ended.stdout)
-        seconds.append(spent)
-        assert not {"great_expectations", "pyspark", "matplotlib", "pandas"} & set(modules)
-    assert min(seconds) < 4
+    ended = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True, timeout=120
+    )
+    seconds, modules = json.loads(ended.stdout)
+    assert not {"great_expectations", "pyspark", "matplotlib", "pandas"} & set(modules)
+    assert seconds < 4

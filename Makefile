@@ -19,7 +19,7 @@ $(VENV)/.packages: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed; name it with make PYTHON=..." >&2; exit 2; }
 	@echo "1 of 2: installing $(PACKAGES) packages into $(VENV) (about a minute, once)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --disable-pip-version-check --progress-bar off --no-compile --no-deps -r requirements.lock 2> >(grep -v '^WARNING' >&2) | \
+	@$(BIN)/pip install --disable-pip-version-check --progress-bar off --no-deps -r requirements.lock 2> >(grep -v '^WARNING' >&2) | \
 	  awk -v all=$(PACKAGES) '/^(Collecting|Processing|Requirement already)/ { if (++n % 20 == 0) print "  " n " of " all; fflush() } /^Installing/ { print "  unpacking"; fflush() }'
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $(VENV)/.packages

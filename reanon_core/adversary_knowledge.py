@@ -1,12 +1,15 @@
 """The knowledge that attacks are given: who is in each release, and what the series declares."""
 
 from dataclasses import replace
+from functools import partial
+from typing import Any, cast
 
 from reanon_core.inference.bayes.transition_counts import TransitionCounts, automaton_of, needs_counting
 from reanon_core.model.background import Background
 from reanon_core.model.errors import Unpublishable
 from reanon_core.model.knowledge import Knowledge
 from reanon_core.model.ledger import Ledger
+from reanon_core.protocols import ReadableTechnique, Technique
 
 
 def with_background(declared: Background | None, ledger: Ledger, knowledge: Knowledge) -> Knowledge:
@@ -31,3 +34,10 @@ def completed(declared: Background, ledger: Ledger) -> Background:
         counts = counts.with_view(snapshot.persons, snapshot.sensitive, declared.classes.of(snapshot.qi))
     automaton = automaton_of(declared, counts, values)
     return replace(declared, prior=automaton.prior, following=automaton.following, emission=automaton.emission)
+
+
+def with_algorithm(technique: Technique[Any, Any], ledger: Ledger, knowledge: Knowledge) -> Knowledge:
+    """The knowledge of somebody who has also read the source of the technique, and knows its parameters."""
+    if not technique.declaration.has_readings:
+        return knowledge
+    return replace(knowledge, readings=partial(cast("ReadableTechnique[Any, Any]", technique).readings, ledger))

@@ -12,9 +12,10 @@ from reanon_core.model.codebook import Codebook
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
-from reanon_core.model.ledger import Entry
+from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.model.packing import Packable
 from reanon_core.model.plan import Plan
+from reanon_core.model.reading import Reading
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.model.verdict import Verdict
@@ -63,6 +64,8 @@ class Declaration:
     """Whether it defends against an adversary with background knowledge: it then is an InformedTechnique."""
     has_worlds: bool = False
     """Whether its plans carry a witness: the row of each person in every possible world that it keeps."""
+    has_readings: bool = False
+    """Whether it can say what a reader of its source learns: it then is a ReadableTechnique."""
     function_parameters: frozenset[str] = frozenset()
     """The parameters that may be a function; series.yaml names one as module:function."""
 
@@ -126,6 +129,14 @@ class InformedTechnique(Technique[S, P], Protocol[S, P]):
 
     def informed(self, background: Background | None) -> "InformedTechnique[S, P]":
         """The same technique against an adversary with this knowledge."""
+        ...
+
+
+class ReadableTechnique(Technique[S, P], Protocol[S, P]):
+    """A technique that knows how likely it is to publish the same if some people's values were arranged otherwise."""
+
+    def readings(self, ledger: Ledger) -> Iterator[Reading]:
+        """For each set of people whose values could be exchanged: the arrangements, and how likely each is."""
         ...
 
 

@@ -1,11 +1,13 @@
 """An assumption: what an adversary is assumed to know, which is never an undeclared sensitive value."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from reanon_core.model.arrays import Int32, Int64, frozen
 from reanon_core.model.background import Background
+from reanon_core.model.reading import Reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +62,8 @@ class Knowledge:
     compromised: Compromised = field(default_factory=Compromised.none)
     background: Background | None = None
     """The adversary's background knowledge about sensitive values; None if none is declared."""
+    readings: Callable[[], Iterator[Reading]] | None = None
+    """What follows from the source of the technique; None if the technique is not known, or not readable."""
 
     @property
     def groups_known(self) -> bool:

@@ -1,0 +1,34 @@
+"""Private: what a reader of the source can compute who knows all but how the values of a few people are arranged."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reanon_core.model.arrays import Float64, Int32, Int64, frozen
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reading:
+    """Arrangements of values over some people, and how likely each is to be published as the truth was.
+
+    The adversary knows the algorithm, its parameters, who is in which group, and the values of everybody else; not the
+    arrangement, and not the seeds. An arrangement gives each *place* a value; people at one place have the same value
+    in all of them. Beforehand all arrangements are equally likely.
+    """
+
+    persons: Int64  # [n]
+    place: Int32  # [n] the place of each person
+    values: Int32  # [a, places] the value at each place, arrangement by arrangement; the first is the truth
+    log_likelihood: Float64  # [a] relative to the truth: 0 is equally likely, -inf is ruled out
+    complete: bool
+    """Whether these are all arrangements that show the same values in every group."""
+
+    def __post_init__(self) -> None:
+        """Freeze the arrays."""
+        for name, dtype in (
+            ("persons", np.int64),
+            ("place", np.int32),
+            ("values", np.int32),
+            ("log_likelihood", np.float64),
+        ):
+            object.__setattr__(self, name, frozen(getattr(self, name), dtype))

@@ -66,8 +66,15 @@ class Case:
         return (
             f"series: {self.name}\nsource: {self.source}\nreleases: {{{names}{self.shown}}}\n"
             f"quasi_identifiers:\n{columns}\nsensitive: {self.sensitive}\ntechnique: {{name: {self.technique}}}\n"
-            f"{self.more}"
+            f"{self._more}"
         )
+
+    @property
+    def _more(self) -> str:
+        """More keys, and the ends that intervals had before there was a choice."""
+        if "publish: {" in self.more:
+            return self.more.replace("publish: {", "publish: {ends: exact, ")
+        return f"{self.more}publish: {{ends: exact}}\n"
 
     @property
     def files(self) -> dict[str, str]:

@@ -55,7 +55,7 @@ class Series:
     ones. A release that fails is refused, and the series stays as it was. The object holds the ids and the values of
     everyone: it is private, and so are `trace`, `attack`, `audit` and `ledger`. A PublishedRelease is public.
 
-    `ends="grid"` aligns intervals to cells that are the same in every release; with `"exact"` their ends are values of
+    `ends="grid"` aligns intervals to bins that are the same in every release; with `"exact"` their ends are values of
     people, as in 0.1.0. `memory=False` starts every release from nothing, and judges it alone: the naive baseline for
     comparisons, unsafe as a series. `seed` makes the releases and the pseudonyms predictable; it is for tests and
     experiments only. Without it both come from the operating system.

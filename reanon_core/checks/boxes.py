@@ -65,14 +65,14 @@ def _wrong_flags(missing: Int8, members: Int64, lacking: Int32) -> Bool:
 
 
 def _end_flaws(boxes: Boxes, columns: Sequence[QuasiIdentifier], interval: Bool) -> dict[str, int]:
-    """Intervals with an end inside a cell; nothing to count if all ends may be exact."""
+    """Intervals with an end inside a bin; nothing to count if all ends may be exact."""
     gridded = [index for index, column in enumerate(columns) if column.ends is Ends.GRID]
     if not gridded:
         return {}
     off = sum(
         _count(interval[index] & off_grid(boxes.low[index], boxes.high[index], columns[index])) for index in gridded
     )
-    return {"intervals that end inside a cell": off}
+    return {"intervals that end inside a bin": off}
 
 
 def _outside(boxes: Boxes, columns: Sequence[QuasiIdentifier]) -> Bool:

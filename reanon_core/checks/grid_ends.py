@@ -1,4 +1,4 @@
-"""Whether published intervals begin and end where cells do, told from the definition of the cells."""
+"""Whether published intervals begin and end where bins do, told from the definition of the bins."""
 
 import datetime as dt
 
@@ -11,17 +11,17 @@ INT32 = np.iinfo(np.int32)
 
 
 def off_grid(low: Int32, high: Int32, column: QuasiIdentifier) -> Bool:
-    """Which intervals do not begin where a cell begins, or do not end just before the next one begins."""
+    """Which intervals do not begin where a bin begins, or do not end just before the next one begins."""
     begin, after = low.astype(np.int64), high.astype(np.int64) + 1
     if column.kind is Kind.CATEGORICAL:
         begins = _category_begins(column)
         beyond = (begin < 0) | (begin >= len(begins)) | (after < 0) | (after >= len(begins))
         return beyond | ~begins[np.where(beyond, 0, begin)] | ~begins[np.where(beyond, 0, after)]
-    return ~_cell_begins(begin, column) | ~_cell_begins(after, column)
+    return ~_bin_begins(begin, column) | ~_bin_begins(after, column)
 
 
-def _cell_begins(codes: Int64, column: QuasiIdentifier) -> Bool:
-    """Whether a cell of numbers or dates begins at each code; the code after the last one counts as a beginning."""
+def _bin_begins(codes: Int64, column: QuasiIdentifier) -> Bool:
+    """Whether a bin of numbers or dates begins at each code; the code after the last one counts as a beginning."""
     first, last = _outermost(column)
     inside: Bool
     if column.domain is None and column.kind is Kind.NUMERIC and column.min_width == 1:
@@ -48,13 +48,13 @@ def _outermost(column: QuasiIdentifier) -> tuple[int, int]:
 
 
 def _width(column: QuasiIdentifier) -> int:
-    """The codes of a cell: min_width, or a power of two by the domain, or four weeks."""
+    """The codes of a bin: min_width, or a power of two by the domain, or four weeks."""
     if column.min_width > 1:
         return column.min_width
     if column.domain is None:
         return FOUR_WEEKS
     values = column.domain[1] - column.domain[0] + 1
-    if values < 2 * SMALLEST:  # one cell would hold them all: they are published as they are
+    if values < 2 * SMALLEST:  # one bin would hold them all: they are published as they are
         return 1
     width = SMALLEST
     while 2 * width * SHARE <= values:
@@ -63,12 +63,12 @@ def _width(column: QuasiIdentifier) -> int:
 
 
 def _category_begins(column: QuasiIdentifier) -> Bool:
-    """Whether a cell of categories begins at each leaf; the place after the last one counts as a beginning."""
+    """Whether a bin of categories begins at each leaf; the place after the last one counts as a beginning."""
     paths = () if column.taxonomy is None else column.taxonomy.paths
     begins = np.zeros(len(paths) + 1, dtype=np.bool_)
     begins[-1] = True
     if column.hierarchical:
-        for first in _tree_cells([path[::-1] for path in paths], 0, 0, column.min_width):
+        for first in _tree_bins([path[::-1] for path in paths], 0, 0, column.min_width):
             begins[first] = True
         return begins
     begins[0] = True
@@ -76,8 +76,8 @@ def _category_begins(column: QuasiIdentifier) -> Bool:
     return begins
 
 
-def _tree_cells(down: list[tuple[str, ...]], first: int, depth: int, least: int) -> list[int]:
-    """Where the cells below a node begin: its children's, if each child has `least` leaves or more, else its own.
+def _tree_bins(down: list[tuple[str, ...]], first: int, depth: int, least: int) -> list[int]:
+    """Where the bins below a node begin: its children's, if each child has `least` leaves or more, else its own.
 
     `down` are the ways from the root to the leaves of the node, which is at this depth; `first` is its first leaf.
     """
@@ -91,8 +91,8 @@ def _tree_cells(down: list[tuple[str, ...]], first: int, depth: int, least: int)
             children.append([way])
     if min(len(child) for child in children) < least:
         return [first]
-    cells = []
+    bins = []
     for child in children:
-        cells += _tree_cells(child, first, depth + 1, least)
+        bins += _tree_bins(child, first, depth + 1, least)
         first += len(child)
-    return cells
+    return bins

@@ -28,17 +28,17 @@ class Ends(StrEnum):
     """Where published intervals begin and end."""
 
     GRID = "grid"
-    """Where cells of a grid do that is the same in every release, so that an end tells no more than a cell."""
+    """Where bins of a grid do that is the same in every release, so that an end tells no more than a bin."""
     EXACT = "exact"
     """At values of the group's members, as far as min_width allows."""
 
 
 SHARE = 128
-"""Without a min_width a cell is as wide as the largest power of two that is not above a 128th of the declared domain
+"""Without a min_width a bin is as wide as the largest power of two that is not above a 128th of the declared domain
 or, without a domain, of the number itself; but at least SMALLEST."""
 SMALLEST = 2
 FOUR_WEEKS = 28
-"""Without a min_width and a domain, the days of a cell of dates."""
+"""Without a min_width and a domain, the days of a bin of dates."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ class QuasiIdentifier:
     """Whether the taxonomy is more than an order, so that covering nodes are published."""
     missing: Missing = Missing.REFUSE
     ends: Ends = Ends.EXACT
-    """Where intervals begin and end; the doors' default is GRID, docs/limitations.md says what the cells are."""
+    """Where intervals begin and end; the doors' default is GRID, docs/limitations.md says what the bins are."""
 
     def __post_init__(self) -> None:
         """Check the ranges that other modules rely on."""

@@ -8,7 +8,7 @@ from reanon_core.model.plan import Plan
 from reanon_core.model.release import ALL_MISSING, SOME_MISSING, Boxes
 from reanon_core.model.schema import Ends, QuasiIdentifier
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.recoding.cells import align
+from reanon_core.recoding.bins import align
 
 
 def bounding_boxes(snapshot: Snapshot, plan: Plan) -> Boxes:
@@ -50,7 +50,7 @@ def _extents(qi: Int32, group: Int32, groups: int) -> tuple[Int32, Int32, Int8]:
 
 
 def widen(low: Int32, high: Int32, missing: Int8, column: QuasiIdentifier) -> None:
-    """Widen intervals to the ends of their cells or, if ends are exact, to the least width."""
+    """Widen intervals to the ends of their bins or, if ends are exact, to the least width."""
     if column.ends is Ends.EXACT:
         _widen_upwards(low, high, missing, column)
         return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from reanon_core import __version__
 from reanon_core.model.coding import plain
 from reanon_core.model.schema import SHARE, SMALLEST, Ends, Kind, QuasiIdentifier
-from reanon_core.recoding.cells import CELLS_GROW, grid_of
+from reanon_core.recoding.bins import BINS_GROW, grid_of
 from reanon_dagster.releasing.candidate import Candidate
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def manifest_of(
     """The manifest by key; `files` are the digests of the files, `previous` is that of the manifest before."""
     entry, release = candidate.entry, candidate.entry.release
     columns = [column for column in entry.snapshot.schema.quasi_identifiers if release.shows(column.name)]
-    gridded = {column.name: _cells(column) for column in columns if column.ends is Ends.GRID}
+    gridded = {column.name: _bins(column) for column in columns if column.ends is Ends.GRID}
     return {
         "series": series.name,
         "release": candidate.release,
@@ -34,7 +34,7 @@ def manifest_of(
         "withheld": sum(candidate.withheld.values()),
         "dirty": entry.dirty,
         "domains": {column.name: "declared" if column.bounds is not None else "observed" for column in columns},
-        **({"cells": gridded} if gridded else {}),
+        **({"bins": gridded} if gridded else {}),
         "verdicts": [
             {"check": verdict.check, "holds": verdict.holds, "required": verdict.required, "rule": verdict.sentence}
             for verdict in candidate.verdicts
@@ -45,12 +45,12 @@ def manifest_of(
     }
 
 
-def _cells(column: QuasiIdentifier) -> dict[str, object]:
-    """The cells at which intervals begin and end, in the column's own unit."""
+def _bins(column: QuasiIdentifier) -> dict[str, object]:
+    """The bins at which intervals begin and end, in the column's own unit."""
     grid = grid_of(column)
     if grid is None or column.kind is Kind.CATEGORICAL:
         return {"values": column.min_width}
-    if grid.width == CELLS_GROW:
+    if grid.width == BINS_GROW:
         return {"share": f"1/{SHARE}", "least": plain(SMALLEST * column.granularity)}
     if column.kind is Kind.DATE:
         return {"days": grid.width, "from": str(date.fromordinal(EPOCH + grid.origin))}

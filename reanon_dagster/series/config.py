@@ -115,8 +115,8 @@ class Column(Part):
     min_width: Decimal | None = Field(
         default=None,
         description="The least width of a published interval, in the column's unit (days for dates, values for "
-        "categories), counting both ends. With `publish.ends: grid` it is the width of a cell. Default: one step of the "
-        "granularity, and cells by the domain or by the size of the numbers (docs/limitations.md).",
+        "categories), counting both ends. With `publish.ends: grid` it is the width of a bin. Default: one step of "
+        "the granularity, and bins by the domain or by the size of the numbers (docs/limitations.md).",
     )
     domain: tuple[Text, Text] | None = Field(
         default=None,
@@ -169,7 +169,7 @@ class Publish(Part):
     )
     ends: Ends = Field(
         default=Ends.GRID,
-        description="Where published intervals begin and end: where cells of a fixed grid do (grid), or at values "
+        description="Where published intervals begin and end: where bins of a fixed grid do (grid), or at values "
         "of the group's members, as in 0.1.0 (exact). The first release freezes it.",
     )
 

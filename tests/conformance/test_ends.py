@@ -1,11 +1,11 @@
-"""Every technique publishes boxes that are functions of cells, if the series' ends are on the grid."""
+"""Every technique publishes boxes that are functions of bins, if the series' ends are on the grid."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
-from oracles.cells import cell_of, cells
+from oracles.bins import bin_of, bins
 
 from conformance.population import series
 from conformance.test_techniques import few, run, weakest
@@ -23,15 +23,15 @@ def on_grid(snapshots: list[Snapshot]) -> list[Snapshot]:
 
 
 def hulls(entry: Entry) -> set[tuple[int, int, int, int]]:
-    """Each attribute and group with the hull of its people's cells."""
+    """Each attribute and group with the hull of its people's bins."""
     group = entry.release.group[entry.trace.rows]
     codes = entry.snapshot.qi[:, entry.snapshot.persons.searchsorted(entry.trace.persons)]
     found = set()
     for attribute, column in enumerate(entry.snapshot.schema.quasi_identifiers):
-        listed = cells(column, REACH)
+        listed = bins(column, REACH)
         for own in range(entry.release.boxes.count):
             members = [code for code in codes[attribute, group == own].tolist() if code != MISSING]
-            ends = [cell_of(code, listed) for code in members]
+            ends = [bin_of(code, listed) for code in members]
             low = min((first for first, _ in ends), default=MISSING)
             found.add((attribute, own, low, max((last for _, last in ends), default=MISSING)))
     return found
@@ -40,7 +40,7 @@ def hulls(entry: Entry) -> set[tuple[int, int, int, int]]:
 @pytest.mark.parametrize("name", TECHNIQUES)
 @given(snapshots=series())
 @few
-def test_boxes_are_hulls_of_cells_and_the_own_checks_hold(name: str, snapshots: list[Snapshot]) -> None:
+def test_boxes_are_hulls_of_bins_and_the_own_checks_hold(name: str, snapshots: list[Snapshot]) -> None:
     checks = own_checks(weakest(name))
     memories = [check.initial_memory() for check in checks]
     for snapshot, publication in run(name, on_grid(snapshots)):

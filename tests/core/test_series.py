@@ -71,14 +71,14 @@ def test_every_technique_publishes_frames_and_is_judged_by_its_own_checks(name: 
 
 
 @pytest.mark.parametrize("name", TECHNIQUES)
-def test_every_technique_publishes_cells_unless_ends_are_exact(name: str) -> None:
-    """Most ages and zip codes are no end of a cell: one release has nothing but ends, and the other has others too."""
+def test_every_technique_publishes_bins_unless_ends_are_exact(name: str) -> None:
+    """Most ages and zip codes are no end of a bin: one release has nothing but ends, and the other has others too."""
     frame = frames(1)["q1"]
     columns = {"age": reanon.Numeric(domain=(0, 120)), "zip": reanon.Numeric(granularity="0.5")}
     frame["zip"] = frame["zip"] / 2
     aligned = series(TECHNIQUES[name], quasi_identifiers=columns).publish(frame, name="q1").to_pandas()
     exact = series(TECHNIQUES[name], quasi_identifiers=columns, ends="exact").publish(frame, name="q1").to_pandas()
-    # cells of the codes 10,000 to 20,000 in steps of 0.5 are 64 or 128 steps wide
+    # bins of the codes 10,000 to 20,000 in steps of 0.5 are 64 or 128 steps wide
     for table, on_grid in ((aligned, True), (exact, False)):
         ends = [table["age_min"] % 2 == 0, (table["age_max"] % 2 == 1) | (table["age_max"] == 120)]
         ends += [table["zip_min"] * 2 % 64 == 0, table["zip_max"] * 2 % 64 == 63]

@@ -31,7 +31,7 @@ def boxes_of(schema: Schema, shown: list[int], rows: GeneralizedRows, measure: M
 
 
 def _widen(low: Int32, high: Int32, column: QuasiIdentifier) -> None:
-    """Widen in place: to cells or, if ends are exact, to min_width; with a taxonomy, to the lowest ancestor so wide."""
+    """Widen in place: to bins or, if ends are exact, to min_width; with a taxonomy, to the lowest ancestor so wide."""
     if column.ends is Ends.GRID or not column.hierarchical or column.taxonomy is None:
         widen(low, high, np.zeros(len(low), np.int8), column)
         return

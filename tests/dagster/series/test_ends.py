@@ -43,7 +43,7 @@ def test_a_series_that_began_on_the_grid_stays_there(tmp_path: Path) -> None:
     assert continued.changes(series.fingerprint()) == {}
 
 
-def test_published_intervals_begin_and_end_with_cells_and_the_manifest_names_them(tmp_path: Path) -> None:
+def test_published_intervals_begin_and_end_with_bins_and_the_manifest_names_them(tmp_path: Path) -> None:
     text = SERIES.replace("sensitive:", "  born: {kind: date}\n  weight: {granularity: 0.1}\nsensitive:")
     frame = people(60)
     frame["born"] = [f"19{60 + i % 40}-0{1 + i % 9}-15" for i in range(60)]
@@ -51,7 +51,7 @@ def test_published_intervals_begin_and_end_with_cells_and_the_manifest_names_the
     path = write_series(tmp_path, text=text, snapshots={"r1": frame})
     assert main(["publish", str(path), "--quiet"]) == 0
     folder = tmp_path / "published" / "clinic" / "r1"
-    assert json.loads((folder / "manifest.json").read_text())["cells"] == {
+    assert json.loads((folder / "manifest.json").read_text())["bins"] == {
         "age": {"width": "2", "from": "0"},
         "zip": {"width": "10", "from": "0"},
         "born": {"days": 28, "from": "1970-01-01"},
@@ -83,7 +83,7 @@ def test_exact_ends_are_values_of_people(tmp_path: Path) -> None:
     assert main(["publish", str(path), "--quiet"]) == 0
     folder = tmp_path / "published" / "clinic" / "r1"
     assert set(pd.read_parquet(folder / "table.parquet")["zip_min"]) <= set(frame["zip"])
-    assert "cells" not in json.loads((folder / "manifest.json").read_text())
+    assert "bins" not in json.loads((folder / "manifest.json").read_text())
 
 
 def test_other_ends_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,15 +1,15 @@
-"""The cells of small columns, one after the other, as docs/limitations.md defines them."""
+"""The bins of small columns, one after the other, as docs/limitations.md defines them."""
 
 from collections.abc import Iterator
 from functools import cache
 
 from reanon_core.model.schema import Kind, QuasiIdentifier
 
-Cells = list[tuple[int, int]]
+Bins = list[tuple[int, int]]
 
 
-def cells(column: QuasiIdentifier, reach: int = 0) -> Cells:
-    """The first and last code of every cell, in order; without a domain those between -reach and reach."""
+def bins(column: QuasiIdentifier, reach: int = 0) -> Bins:
+    """The first and last code of every bin, in order; without a domain those between -reach and reach."""
     if column.hierarchical:
         assert column.taxonomy is not None
         return finest_nodes(tuple(path[::-1] for path in column.taxonomy.paths), column.min_width)
@@ -22,8 +22,8 @@ def cells(column: QuasiIdentifier, reach: int = 0) -> Cells:
     return [(-1 - last, -1 - first) for first, last in reversed(right)] + right
 
 
-def cell_of(code: int, listed: Cells) -> tuple[int, int]:
-    """The cell that holds a code."""
+def bin_of(code: int, listed: Bins) -> tuple[int, int]:
+    """The bin that holds a code."""
     return next((first, last) for first, last in listed if first <= code <= last)
 
 
@@ -35,7 +35,7 @@ def _width_in_domain(column: QuasiIdentifier) -> int:
     return max(2, *(2**power for power in range(24) if 2**power <= max(1, values / 128)))
 
 
-def _of_domain(first: int, last: int, width: int) -> Cells:
+def _of_domain(first: int, last: int, width: int) -> Bins:
     found = []
     while last - first + 1 >= 2 * width:
         found.append((first, first + width - 1))
@@ -51,16 +51,16 @@ def _growing(reach: int) -> Iterator[tuple[int, int]]:
         at += width
 
 
-def finest_nodes(ways: tuple[tuple[str, ...], ...], least: int) -> Cells:
+def finest_nodes(ways: tuple[tuple[str, ...], ...], least: int) -> Bins:
     """Of all divisions of the leaves into nodes of `least` leaves or more, the one with the most nodes."""
     return max(_divisions(ways, 0, 0, least), key=len)
 
 
 @cache
-def _divisions(ways: tuple[tuple[str, ...], ...], first: int, depth: int, least: int) -> list[Cells]:
-    found: list[Cells] = [[(first, first + len(ways) - 1)]] if len(ways) >= least else []
+def _divisions(ways: tuple[tuple[str, ...], ...], first: int, depth: int, least: int) -> list[Bins]:
+    found: list[Bins] = [[(first, first + len(ways) - 1)]] if len(ways) >= least else []
     if len(ways) > 1:
-        below: list[Cells] = [[]]
+        below: list[Bins] = [[]]
         at = first
         for name in dict.fromkeys(way[depth + 1] for way in ways):
             child = tuple(way for way in ways if way[depth + 1] == name)

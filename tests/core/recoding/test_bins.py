@@ -1,4 +1,4 @@
-"""Ends on the grid: a published box is a function of cells, and cells depend on nothing but the declared column."""
+"""Ends on the grid: a published box is a function of bins, and bins depend on nothing but the declared column."""
 
 from datetime import date
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles.cells import cell_of, cells
+from oracles.bins import bin_of, bins
 
 from reanon_core.model.arrays import MISSING
 from reanon_core.model.coding import LEAST_CODE, MOST_CODE
@@ -15,8 +15,8 @@ from reanon_core.model.release import Boxes
 from reanon_core.model.schema import Ends, Kind, Missing, QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.model.taxonomy import Taxonomy
+from reanon_core.recoding.bins import align
 from reanon_core.recoding.boxes import bounding_boxes
-from reanon_core.recoding.cells import align
 
 REACH = 3000
 EPOCH = date(1970, 1, 1).toordinal()
@@ -72,9 +72,9 @@ def boxes_of(column: QuasiIdentifier, codes: list[int], group: list[int]) -> Box
 
 @settings(deadline=None)
 @given(columns(), st.data())
-def test_a_box_is_a_function_of_the_cells_of_its_members(column: QuasiIdentifier, data: st.DataObject) -> None:
-    """Move people anywhere inside their cells: every box stays as it was, and is the hull of the members' cells."""
-    listed = cells(column, REACH)
+def test_a_box_is_a_function_of_the_bins_of_its_members(column: QuasiIdentifier, data: st.DataObject) -> None:
+    """Move people anywhere inside their bins: every box stays as it was, and is the hull of the members' bins."""
+    listed = bins(column, REACH)
     place = st.integers(0, len(listed) - 1)
     homes = data.draw(st.lists(st.none() | place, min_size=1, max_size=8))
     group = [data.draw(st.integers(0, at)) for at in range(len(homes))]
@@ -93,10 +93,10 @@ def test_a_box_is_a_function_of_the_cells_of_its_members(column: QuasiIdentifier
 
 @settings(deadline=None)
 @given(columns())
-def test_every_code_is_in_one_cell_that_is_wide_enough(column: QuasiIdentifier) -> None:
-    listed = cells(column, REACH)
+def test_every_code_is_in_one_bin_that_is_wide_enough(column: QuasiIdentifier) -> None:
+    listed = bins(column, REACH)
     codes = list(range(listed[0][0], listed[-1][1] + 1))
-    assert published(column, codes) == [cell_of(code, listed) for code in codes]
+    assert published(column, codes) == [bin_of(code, listed) for code in codes]
     assert all(last - first + 1 >= column.min_width for first, last in listed)
     if column.kind is not Kind.CATEGORICAL and (column.domain is None or column.domain[1] - column.domain[0] > 2):
         assert all(last > first for first, last in listed)
@@ -109,13 +109,13 @@ def test_a_person_alone_with_counterfeits_is_not_published_exactly() -> None:
     assert (boxes.low.tolist(), boxes.high.tolist()) == ([[20, 30]], [[24, 39]])
 
 
-def test_the_last_cell_of_a_domain_takes_what_is_left() -> None:
-    """120 would be a cell of its own, narrower than five years."""
+def test_the_last_bin_of_a_domain_takes_what_is_left() -> None:
+    """120 would be a bin of its own, narrower than five years."""
     assert published(gridded(min_width=5, domain=(0, 120)), [114, 115, 120]) == [(110, 114), (115, 120), (115, 120)]
     assert published(gridded(domain=(17, 95)), [17, 18, 94, 95]) == [(17, 18), (17, 18), (93, 95), (93, 95)]
 
 
-def test_numbers_without_a_domain_have_cells_that_grow_with_them() -> None:
+def test_numbers_without_a_domain_have_bins_that_grow_with_them() -> None:
     listed = published(gridded(), [0, 1, 511, 512, 1999, 12345, 51500, MOST_CODE])
     assert listed[:5] == [(0, 1), (0, 1), (510, 511), (512, 515), (1992, 1999)]
     assert listed[5:] == [(12288, 12351), (51456, 51711), (2**31 - 2**23, MOST_CODE)]
@@ -128,7 +128,7 @@ def test_numbers_without_a_domain_have_cells_that_grow_with_them() -> None:
     ]
 
 
-def test_dates_without_a_domain_have_cells_of_four_weeks_within_the_calendar() -> None:
+def test_dates_without_a_domain_have_bins_of_four_weeks_within_the_calendar() -> None:
     column = gridded(kind=Kind.DATE)
     assert published(column, [0, 27, 28, -1]) == [(0, 27), (0, 27), (28, 55), (-28, -1)]
     last = date.max.toordinal() - EPOCH
@@ -137,14 +137,14 @@ def test_dates_without_a_domain_have_cells_of_four_weeks_within_the_calendar() -
     assert last - low >= 27
 
 
-def test_so_few_values_that_one_cell_would_hold_them_all_are_published_as_they_are() -> None:
+def test_so_few_values_that_one_bin_would_hold_them_all_are_published_as_they_are() -> None:
     assert published(gridded(domain=(0, 2)), [0, 1, 2]) == [(0, 0), (1, 1), (2, 2)]
     assert published(gridded(domain=(0, 3)), [0, 1, 2, 3]) == [(0, 1), (0, 1), (2, 3), (2, 3)]
     assert published(gridded(domain=(0, 2), min_width=2), [0, 1, 2]) == [(0, 2), (0, 2), (0, 2)]
 
 
-def test_a_node_with_one_narrow_child_is_a_cell_as_a_whole() -> None:
-    """Were `school` a cell of its own, then `any` would tell that the person is a doctor."""
+def test_a_node_with_one_narrow_child_is_a_bin_as_a_whole() -> None:
+    """Were `school` a bin of its own, then `any` would tell that the person is a doctor."""
     lines = [["primary", "school", "any"], ["secondary", "school", "any"], ["doctor", "any"]]
     column = gridded(
         kind=Kind.CATEGORICAL, taxonomy=Taxonomy.from_lines(lines, name="e"), hierarchical=True, min_width=2
@@ -153,7 +153,7 @@ def test_a_node_with_one_narrow_child_is_a_cell_as_a_whole() -> None:
 
 
 @pytest.mark.parametrize("kind", [Kind.NUMERIC, Kind.DATE])
-def test_a_person_who_ages_is_told_exactly_when_the_cell_is_left(kind: Kind) -> None:
+def test_a_person_who_ages_is_told_exactly_when_the_bin_is_left(kind: Kind) -> None:
     """What a grid cannot hide: who is followed from release to release crosses a border on one known day."""
     column = gridded(kind=kind, min_width=5)
     lows = [published(column, [age])[0][0] for age in range(21, 31)]

@@ -1,4 +1,4 @@
-"""The cells of a grid that is the same in every release: between their ends a published interval tells nothing."""
+"""The bins of a grid that is the same in every release: between their ends a published interval tells nothing."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -10,44 +10,44 @@ from reanon_core.model.coding import LEAST_CODE, MOST_CODE
 from reanon_core.model.schema import FOUR_WEEKS, SHARE, SMALLEST, Kind, QuasiIdentifier
 from reanon_core.model.taxonomy import Taxonomy
 
-CELLS_GROW = 0
-"""The width of cells that grow with the number."""
+BINS_GROW = 0
+"""The width of bins that grow with the number."""
 _EPOCH = date(1970, 1, 1).toordinal()
 _CALENDAR = (date.min.toordinal() - _EPOCH, date.max.toordinal() - _EPOCH)
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Cells of `width` codes from `origin` on, both ways, between two codes; no cell is narrower than that.
+    """Bins of `width` codes from `origin` on, both ways, between two codes; no bin is narrower than that.
 
-    What is left at either end, too narrow for a cell, belongs to the cell beside it.
+    What is left at either end, too narrow for a bin, belongs to the bin beside it.
     """
 
     width: int
-    """The codes of a cell; CELLS_GROW: a power of two, at most a SHARE-th of the number, at least SMALLEST."""
+    """The codes of a bin; BINS_GROW: a power of two, at most a SHARE-th of the number, at least SMALLEST."""
     origin: int
     bounds: tuple[int, int]
 
-    def cells(self, codes: Int32) -> tuple[Int64, Int64]:
-        """The first and last code of the cell of each code.
+    def bins(self, codes: Int32) -> tuple[Int64, Int64]:
+        """The first and last code of the bin of each code.
 
         Requires: codes within the bounds.
         """
         wide = codes.astype(np.int64)
-        low, high = self._growing(wide) if self.width == CELLS_GROW else self._uniform(wide)
+        low, high = self._growing(wide) if self.width == BINS_GROW else self._uniform(wide)
         return np.maximum(low, self.bounds[0]), np.minimum(high, self.bounds[1])
 
     def _uniform(self, codes: Int64) -> tuple[Int64, Int64]:
         first, last = self.bounds
-        lowest = -((self.origin - first) // self.width)  # the first whole cell
+        lowest = -((self.origin - first) // self.width)  # the first whole bin
         highest = max(lowest, (last - self.origin + 1) // self.width - 1)
-        cell = np.clip((codes - self.origin) // self.width, lowest, highest)
-        low = np.where(cell == lowest, first, self.origin + cell * self.width)
-        return low, np.where(cell == highest, last, self.origin + (cell + 1) * self.width - 1)
+        nth = np.clip((codes - self.origin) // self.width, lowest, highest)
+        low = np.where(nth == lowest, first, self.origin + nth * self.width)
+        return low, np.where(nth == highest, last, self.origin + (nth + 1) * self.width - 1)
 
     @staticmethod
     def _growing(codes: Int64) -> tuple[Int64, Int64]:
-        """Negative numbers have the mirrored cells: -1 is beside 0 as 0 is beside -1."""
+        """Negative numbers have the mirrored bins: -1 is beside 0 as 0 is beside -1."""
         size = np.where(codes < 0, ~codes, codes)
         doublings = np.frexp(size // SHARE)[1].astype(np.int64) - 1
         width = np.maximum(np.int64(1) << np.maximum(doublings, 0), SMALLEST)
@@ -59,14 +59,14 @@ class Grid:
 def grid_of(column: QuasiIdentifier) -> Grid | None:
     """The grid of a number, a date or an order; None where values are published as they are, or by their tree.
 
-    A declared domain of so few values that one cell would hold them all is treated like an order.
+    A declared domain of so few values that one bin would hold them all is treated like an order.
     """
     if column.hierarchical or (column.kind is Kind.CATEGORICAL and column.min_width == 1):
         return None
     bounds = column.bounds
     if bounds is None:
         calendar = column.kind is Kind.DATE
-        width = FOUR_WEEKS if calendar else CELLS_GROW
+        width = FOUR_WEEKS if calendar else BINS_GROW
         width = column.min_width if column.min_width > 1 else width
         return Grid(width, 0, _CALENDAR if calendar else (LEAST_CODE, MOST_CODE))
     values = bounds[1] - bounds[0] + 1
@@ -77,33 +77,33 @@ def grid_of(column: QuasiIdentifier) -> Grid | None:
 
 
 def align(low: Int32, high: Int32, column: QuasiIdentifier) -> None:
-    """Move the ends of intervals outwards to the ends of their cells, in place.
+    """Move the ends of intervals outwards to the ends of their bins, in place.
 
-    Ensures: the ends depend on the cells of the group's members only.
+    Ensures: the ends depend on the bins of the group's members only.
     """
     grid = grid_of(column)
     if grid is not None:
-        low[:], high[:] = grid.cells(low)[0], grid.cells(high)[1]
+        low[:], high[:] = grid.bins(low)[0], grid.bins(high)[1]
     elif column.hierarchical and column.taxonomy is not None and column.min_width > 1:
-        first, last = tree_cells(column.taxonomy, column.min_width)
+        first, last = tree_bins(column.taxonomy, column.min_width)
         low[:], high[:] = first[low], last[high]
 
 
-def tree_cells(taxonomy: Taxonomy, least: int) -> tuple[Int32, Int32]:
-    """The first and last leaf of the cell of each leaf: the lowest nodes that leave no other node too narrow.
+def tree_bins(taxonomy: Taxonomy, least: int) -> tuple[Int32, Int32]:
+    """The first and last leaf of the bin of each leaf: the lowest nodes that leave no other node too narrow.
 
-    A node is divided into its children if each of them has `least` leaves or more. Otherwise it is one cell: were only
-    its wide children cells, then the node itself would tell that a leaf is in a narrow one.
+    A node is divided into its children if each of them has `least` leaves or more. Otherwise it is one bin: were only
+    its wide children bins, then the node itself would tell that a leaf is in a narrow one.
     """
-    cell = taxonomy.ancestors[0]
+    node = taxonomy.ancestors[0]
     for level in taxonomy.ancestors[1:]:
         leaves = np.bincount(level)[level]
         narrowest = np.full(len(taxonomy.labels), len(level), dtype=np.int64)
-        np.minimum.at(narrowest, cell, leaves)
-        cell = np.where(narrowest[cell] >= least, level, cell)
-    every = np.arange(cell.size, dtype=np.int32)
-    first = np.full(len(taxonomy.labels), cell.size, dtype=np.int32)
+        np.minimum.at(narrowest, node, leaves)
+        node = np.where(narrowest[node] >= least, level, node)
+    every = np.arange(node.size, dtype=np.int32)
+    first = np.full(len(taxonomy.labels), node.size, dtype=np.int32)
     last = np.zeros(len(taxonomy.labels), dtype=np.int32)
-    np.minimum.at(first, cell, every)
-    np.maximum.at(last, cell, every)
-    return first[cell], last[cell]
+    np.minimum.at(first, node, every)
+    np.maximum.at(last, node, every)
+    return first[node], last[node]

@@ -122,13 +122,12 @@ class _Tally:
 
 
 def relabellings(reading: Reading) -> Bool:
-    """Which arrangements replace each value by one and the same other value everywhere, bool[a]."""
-    truth = reading.values[0]
-    same = np.ones(len(reading.values), dtype=np.bool_)
-    for value in np.unique(truth):
-        of_value = reading.values[:, truth == value]
-        same &= (of_value == of_value[:, :1]).all(axis=1)
-    return same
+    """Which arrangements replace each value by one other value everywhere, and no two by the same one, bool[a]."""
+    _, first, number = np.unique(reading.values[0], return_index=True, return_inverse=True)
+    image = reading.values[:, first]  # [a, values]
+    everywhere = (reading.values == image[:, number]).all(axis=1)
+    distinct = (np.diff(np.sort(image, axis=1), axis=1) > 0).all(axis=1)
+    return everywhere & distinct
 
 
 def _shares(values: Int32, weight: Float64) -> Float64:

@@ -27,6 +27,7 @@ class Rows(NamedTuple):
     kind: Int32  # [r] OLD_ROW, NEW_ROW, WITHHELD_ROW or DISPLACED_ROW
     bucket: Int32  # [r] the number of the signature, or NOWHERE; of a withheld person, the one they get later
     group: Int32  # [r] the published group, -1 if withheld
+    layers: Int32  # [r] how often that group shows each of its values
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +41,7 @@ class BucketHistory:
     rows: Rows
     signatures: Signatures
     first_shown: Int32  # [s] the release that first shows each signature
-    groups: Int64  # [t, s] how many groups show each signature
+    depth: Int64  # [t, s] how often each value of a signature is shown
     values: tuple[int, ...]
     """The number of sensitive values that are known at each release."""
     had: dict[int, Signature]
@@ -55,7 +56,7 @@ class BucketHistory:
 def bucket_history(ledger: Ledger, *, max_lifespan: int | None) -> BucketHistory:
     """The buckets of all releases; a person who was published `max_lifespan` times takes no part.
 
-    Requires: every release shows groups with pairwise different values.
+    Requires: every group shows each of its values equally often.
     Raises: InvalidParameter if a person's signature is not kept, so that the releases are of another technique.
     """
     signatures, roster = Signatures.of([]), Roster.empty()
@@ -66,15 +67,17 @@ def bucket_history(ledger: Ledger, *, max_lifespan: int | None) -> BucketHistory
     had: dict[int, Signature] = {}
     for time, entry in enumerate(ledger.entries):
         of_group, signatures = _group_signatures(entry, signatures)
+        layers = np.bincount(entry.release.group, minlength=len(of_group)) // np.diff(signatures.offsets)[of_group]
         first_shown += [time] * (signatures.count - len(first_shown))
-        shown.append(np.bincount(of_group, minlength=signatures.count).astype(np.int64))
+        shown.append(np.bincount(of_group, weights=layers, minlength=signatures.count).astype(np.int64))
         taking_part = _taking_part(entry, times, max_lifespan)
         here = entry.snapshot.rows(np.flatnonzero(taking_part), selected=None)
         division = divide(here, roster, signatures)
         group = np.full(here.size, -1, dtype=np.int32)
         group[here.persons.searchsorted(entry.trace.persons)] = entry.release.group[entry.trace.rows]
         published = group >= 0
-        bucket = np.where(published, of_group[group], NOWHERE).astype(np.int32)
+        bucket, often = (np.full(here.size, none, dtype=np.int32) for none in (NOWHERE, 0))
+        bucket[published], often[published] = of_group[group[published]], layers[group[published]]
         old = division.entry >= 0
         if (bucket[old] != roster.signature[division.entry[old]]).any():
             raise InvalidParameter(
@@ -90,19 +93,19 @@ def bucket_history(ledger: Ledger, *, max_lifespan: int | None) -> BucketHistory
         for row in np.flatnonzero(division.entry == DISPLACED).tolist():
             had[before + row] = _values_had(roster, signatures, int(here.persons[row]))
         at = np.full(here.size, time, dtype=np.int32)
-        parts.append(Rows(at, here.persons, here.sensitive, kind.astype(np.int32), bucket, group))
+        parts.append(Rows(at, here.persons, here.sensitive, kind.astype(np.int32), bucket, group, often))
         roster = roster.recorded(
             division.entry[published], here.persons[published], bucket[published], here.sensitive[published]
         )
         times = np.sort(np.concatenate([times, entry.trace.persons]))
-    groups = np.zeros((len(shown), signatures.count), dtype=np.int64)
+    depth = np.zeros((len(shown), signatures.count), dtype=np.int64)
     for time, counts in enumerate(shown):
-        groups[time, : len(counts)] = counts
+        depth[time, : len(counts)] = counts
     return BucketHistory(
         rows=_with_later_buckets(Rows(*(np.concatenate(column) for column in zip(*parts, strict=True)))),
         signatures=signatures,
         first_shown=np.array(first_shown, dtype=np.int32),
-        groups=groups,
+        depth=depth,
         values=tuple(len(entry.snapshot.schema.sensitive.values) for entry in ledger.entries),
         had=had,
     )
@@ -117,7 +120,7 @@ def _group_signatures(entry: Entry, signatures: Signatures) -> tuple[Int32, Sign
     number, new, start = dict(signatures.number), [], 0
     of_group = np.empty(release.boxes.count, dtype=np.int32)
     for group, end in enumerate(ends):
-        signature = tuple(values[start:end])
+        signature = tuple(dict.fromkeys(values[start:end]))
         if signature not in number:
             number[signature] = len(number)
             new.append(signature)

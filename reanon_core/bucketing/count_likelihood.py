@@ -2,20 +2,20 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import permutations
-from math import exp, factorial, inf, log
+from math import exp, inf, log
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
 
 from reanon_core.bucketing.bucket_history import DISPLACED_ROW, NEW_ROW, NOWHERE, OLD_ROW, WITHHELD_ROW, BucketHistory
-from reanon_core.bucketing.count_plan import BucketCounts, CountPlan, assign_new_rows, balance_buckets
-from reanon_core.bucketing.eligibility import deferred, is_eligible
-from reanon_core.bucketing.episodes import disjoint_signature
+from reanon_core.bucketing.count_plan import CountPlan, assign_new_rows, balance_buckets
+from reanon_core.bucketing.eligibility import is_eligible
+from reanon_core.bucketing.entry_ways import EntryCounts, EntryWay, entry_ways
+from reanon_core.bucketing.episodes import block_choice, frequency_choice
 from reanon_core.bucketing.options import BucketOptions
 from reanon_core.bucketing.signatures import Signature, Signatures
-from reanon_core.model.arrays import Int64
+from reanon_core.model.arrays import Bool, Int64
 from reanon_core.model.errors import Unpublishable
 
 SAME = 1e-7
@@ -34,6 +34,7 @@ class WorldCounts(NamedTuple):
 class Displaced(NamedTuple):
     """A person whose value is in none of their signatures."""
 
+    row: int  # of the history
     had: Signature
     value: int
     bucket: int  # the number of the signature that they were published with, or NOWHERE
@@ -44,6 +45,7 @@ class Decision(NamedTuple):
 
     log_chance: float
     plan: CountPlan
+    depth: Int64  # [s] of the plan's signatures
     withheld: Int64  # [values]
     pads: Int64  # [values]
 
@@ -110,103 +112,92 @@ class CountLikelihood:
         return list(found.values())
 
     def _outcomes(self, time: int, before: Signatures, counts: WorldCounts) -> Iterator[tuple[float, Signatures]]:
-        values = self.history.values[time]
-        new, withheld = counts.new[time], counts.withheld[time, :values]
-        pool = np.bincount(self.history.signatures.values, weights=new, minlength=values)[:values]
-        pool = pool.astype(np.int64) + withheld
-        signatures = self._placed(before, counts.displaced[time], pool)
-        if signatures is None:
+        """Each list of signatures after a decision that gives the published buckets, with its log-likelihood."""
+        new, withheld = counts.new[time], counts.withheld[time, : self.history.values[time]]
+        pool = np.bincount(self.history.signatures.values, weights=new, minlength=len(withheld)).astype(np.int64)
+        pool = pool[: len(withheld)] + withheld
+        known = np.zeros(len(pool), dtype=np.bool_)
+        known[before.values] = True
+        old = self._numbered(before, counts.old[time])
+        placed = self._placed(before, old, counts.displaced[time], known, pool)
+        if placed is None:
             return
-        slots = self._slots_of(signatures)
-        old = np.zeros(len(signatures.values), dtype=np.int64)
-        present = slots >= 0
-        old[slots[present]] = counts.old[time][present]
-        for one in counts.displaced[time]:
-            if one.bucket != NOWHERE:
-                number = signatures.number[self.history.signatures.tuples[one.bucket]]
-                old[signatures.offsets[number] + signatures.tuples[number].index(one.value)] += 1
-        for decision in self._decisions(signatures, old, pool):
-            if (decision.withheld != withheld).any() or not self._is_published(time, decision, old, new):
-                continue
-            yield decision.log_chance + self._log_allocation(decision, pool, new), decision.plan.signatures
+        signatures, old = placed
+        for decision in self._decisions(time, signatures, old, known, pool, new):
+            rows = self._numbered(decision.plan.signatures, new)
+            if int(rows.sum()) == int(new.sum()) and self._is_published(time, decision, rows, withheld):
+                yield decision.log_chance + _log_allocation(decision, pool, rows), decision.plan.signatures
 
-    def _placed(self, before: Signatures, displaced: tuple[Displaced, ...], pool: Int64) -> Signatures | None:
-        """The list of signatures with those of displaced people; None if one of them would get another signature."""
-        chosen: dict[tuple[Signature, int], Signature] = {}
+    def _placed(
+        self, before: Signatures, old: Int64, displaced: tuple[Displaced, ...], known: Bool, pool: Int64
+    ) -> tuple[Signatures, Int64] | None:
+        """The signatures and old rows with those of displaced people; None if one would get another signature."""
+        if not displaced:
+            return before, old
+        choice = frequency_choice(before, pool, self.options.m)
+        if self.options.balancing == "blind":
+            choice = block_choice(before, before.largest(old), known | (pool > 0), self.options.m)
+        signatures, listed = before, self.history.signatures.tuples
+        slots: list[int] = []
         for one in displaced:
-            key = (one.had, one.value)
-            if key not in chosen:
-                try:
-                    chosen[key] = disjoint_signature(one.value, set(one.had), before, pool, self.options.m)
-                except Unpublishable:
-                    return None
-                if chosen[key] not in before.number:
-                    before = before.extended([chosen[key]])
-            if one.bucket == NOWHERE or chosen[key] != self.history.signatures.tuples[one.bucket]:
+            try:
+                signature = choice(frozenset(one.had), one.value)
+            except Unpublishable:
                 return None
-        return before
+            if signature != (None if one.bucket == NOWHERE else listed[one.bucket]):
+                return None
+            if signature is None:
+                continue
+            if signature not in signatures.number:
+                signatures = signatures.extended([signature])
+            number = signatures.number[signature]
+            slots.append(int(signatures.offsets[number]) + signature.index(one.value))
+        added = np.bincount(slots, minlength=len(signatures.values)).astype(np.int64)
+        added[: len(old)] += old
+        return signatures, added
 
-    def _decisions(self, signatures: Signatures, old: Int64, pool: Int64) -> list[Decision]:
+    def _decisions(
+        self, time: int, signatures: Signatures, old: Int64, known: Bool, pool: Int64, new: Int64
+    ) -> list[Decision]:
         """What the technique may decide on these counts; nothing if it would refuse them."""
-        key = (id(signatures), old.tobytes(), pool.tobytes())
+        layered = self.options.balancing == "blind" and is_eligible(pool, self.options.m)
+        seen = signatures.largest(old) if layered else old  # blind decisions look at the depths alone
+        key = (time, id(signatures), seen.tobytes(), pool.tobytes())
         if key not in self._decided:
-            self._slots_of(signatures)  # kept there, so that its id stays its own
-            self._decided[key] = [
-                Decision(log(chance), self._plan(signatures, old, pool - withheld + pads), withheld, pads)
-                for chance, withheld, pads in self._made_eligible(pool)
-            ]
+            self._slots_of(signatures)  # keeps the list, so that its id stays its own
+            shown = [self.history.signatures.tuples[s] for s in np.flatnonzero(self._rows_of_buckets(new)).tolist()]
+            ways = entry_ways(EntryCounts(signatures, old, known, pool), self.options, shown)
+            self._decided[key] = [self._decided_by(way) for way in ways]
         return self._decided[key]
 
-    def _plan(self, signatures: Signatures, old: Int64, pool: Int64) -> CountPlan:
-        counts, m = BucketCounts(signatures, old, pool), self.options.m
-        return assign_new_rows(counts, balance_buckets(counts, m), m, self.options.assignment)
+    def _decided_by(self, way: EntryWay) -> Decision:
+        m = self.options.m
+        plan = assign_new_rows(
+            way.counts, balance_buckets(way.counts, m, self.options.balancing), m, self.options.assignment
+        )
+        filled = plan.taken + plan.counterfeits
+        filled[: len(way.counts.old)] += way.counts.old
+        return Decision(log(way.chance), plan, plan.signatures.largest(filled), way.withheld, way.pads)
 
-    def _made_eligible(self, pool: Int64) -> list[tuple[float, Int64, Int64]]:
-        """Every way to make new rows eligible: its chance, the rows withheld and the counterfeits added."""
-        none, m = np.zeros_like(pool), self.options.m
-        if self.options.not_eligible == "defer":
-            return [(1.0, deferred(pool, m), none)]
-        if is_eligible(pool, m):
-            return [(1.0, none, none)]
-        if self.options.not_eligible == "pad" and len(pool) >= m:
-            return [(chance, none, pads) for chance, pads in pad_chances(pool, m)]
-        return []
-
-    def _is_published(self, time: int, decision: Decision, old: Int64, new: Int64) -> bool:
+    def _is_published(self, time: int, decision: Decision, rows: Int64, withheld: Int64) -> bool:
         """Whether the decision gives every bucket the rows and the depth that it was published with."""
         plan = decision.plan
-        slots = self._slots_of(plan.signatures)
-        if (new[slots < 0] > 0).any():
-            return False
-        rows = np.zeros(len(plan.taken), dtype=np.int64)
-        rows[slots[slots >= 0]] = new[slots >= 0]
         invented = plan.taken - rows
-        if (invented < 0).any() or (invented.any() and not decision.pads.any()):
+        if (decision.withheld != withheld).any() or (invented < 0).any():
             return False
-        filled = plan.taken + plan.counterfeits
-        filled[: len(old)] += old
-        listed = self.history.signatures
-        first = slots[listed.offsets[:-1]]
-        depth = np.where(first >= 0, filled[np.maximum(first, 0)], 0)
+        if invented.any() and not decision.pads.any():
+            return False
+        number = self._numbers_of(plan.signatures)
+        depth = np.where(number >= 0, decision.depth[number], 0)
         if self.options.not_eligible == "pad":
             # A group of counterfeits alone is not published: the bucket may be deeper than it looks.
             fewest = -plan.signatures.largest(-(plan.counterfeits + invented))
-            fewest = np.where(first >= 0, fewest[self._numbers(plan.signatures)], 0)
-            hidden = depth - self.history.groups[time]
-            return self.adds_layers or bool(((hidden >= 0) & (hidden <= fewest)).all())
+            hidden = depth - self.history.depth[time]
+            return self.adds_layers or bool(((hidden >= 0) & (hidden <= np.where(number >= 0, fewest[number], 0))).all())
         if not len(self._depths[time]):
             self._depths[time] = depth
-            return self.adds_layers or bool((depth == self.history.groups[time]).all())
+            return self.adds_layers or bool((depth == self.history.depth[time]).all())
         return bool((depth == self._depths[time]).all())
-
-    def _log_allocation(self, decision: Decision, pool: Int64, new: Int64) -> float:
-        """How likely it is that exactly these new rows of each value go to these slots, and these are withheld."""
-        plan = decision.plan
-        slots = self._slots_of(plan.signatures)
-        rows = np.zeros(len(plan.taken), dtype=np.int64)
-        rows[slots[slots >= 0]] = new[slots >= 0]
-        ways = _log_factorials(plan.taken) - _log_factorials(plan.taken - rows) + _log_factorials(decision.withheld)
-        return ways - _log_factorials(pool + decision.pads) + _log_factorials(decision.pads)
 
     def _taken_over(self, time: int, states: list[tuple[float, Signatures]]) -> list[tuple[float, Signatures]]:
         """The lists of signatures after a release that is not explained: with those that it shows first."""
@@ -216,21 +207,31 @@ class CountLikelihood:
             (weight, before.extended([one for one in new if one not in before.number])) for weight, before in states
         ]
 
+    def _numbered(self, signatures: Signatures, per_slot: Int64) -> Int64:
+        """Counts of the history's slots as counts of the slots of this list; slots that are not in it are left out."""
+        slots = self._slots_of(signatures)
+        numbered = np.zeros(len(signatures.values), dtype=np.int64)
+        numbered[slots[slots >= 0]] = per_slot[slots >= 0]
+        return numbered
+
     def _slots_of(self, signatures: Signatures) -> Int64:
         """For each slot of the history its slot in this list, or -1."""
         if id(signatures) not in self._slots:
-            listed = self.history.signatures
-            numbers = [signatures.number.get(signature, -1) for signature in listed.tuples]
+            numbers = self._numbers_of(signatures)
             parts = [
                 np.arange(len(signature)) + signatures.offsets[number] if number >= 0 else np.full(len(signature), -1)
-                for number, signature in zip(numbers, listed.tuples, strict=True)
+                for number, signature in zip(numbers.tolist(), self.history.signatures.tuples, strict=True)
             ]
             self._slots[id(signatures)] = (signatures, np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64))
         return self._slots[id(signatures)][1]
 
-    def _numbers(self, signatures: Signatures) -> Int64:
+    def _numbers_of(self, signatures: Signatures) -> Int64:
+        """For each signature of the history its number in this list, or -1."""
         listed = self.history.signatures.tuples
-        return np.array([signatures.number.get(signature, 0) for signature in listed], dtype=np.int64)
+        return np.array([signatures.number.get(signature, -1) for signature in listed], dtype=np.int64)
+
+    def _rows_of_buckets(self, per_slot: Int64) -> Int64:
+        return np.add.reduceat(per_slot, self.history.signatures.offsets[:-1]) if len(per_slot) else per_slot
 
 
 def true_counts(history: BucketHistory) -> WorldCounts:
@@ -247,25 +248,9 @@ def true_counts(history: BucketHistory) -> WorldCounts:
     np.add.at(withheld, (rows.time[chosen], rows.value[chosen]), 1)
     displaced: list[list[Displaced]] = [[] for _ in history.values]
     for row in np.flatnonzero(rows.kind == DISPLACED_ROW).tolist():
-        one = Displaced(history.had[row], int(rows.value[row]), int(rows.bucket[row]))
+        one = Displaced(row, history.had[row], int(rows.value[row]), int(rows.bucket[row]))
         displaced[rows.time[row]].append(one)
     return WorldCounts(old, new, withheld, tuple(tuple(of_release) for of_release in displaced))
-
-
-def pad_chances(counts: Int64, m: int) -> list[tuple[float, Int64]]:
-    """Every draw of padding counterfeits with its chance: values are filled to the greatest count in random order."""
-    top = int(counts.max())
-    room = {value: top - int(count) for value, count in enumerate(counts) if count < top}
-    lacking = m * top - int(counts.sum())
-    chances: dict[tuple[int, ...], float] = {}
-    for order in permutations(room):
-        pads, left = np.zeros_like(counts), lacking
-        for value in order:
-            pads[value] = min(left, room[value])
-            left -= int(pads[value])
-        key = tuple(pads.tolist())
-        chances[key] = chances.get(key, 0.0) + 1 / factorial(len(room))
-    return [(chance, np.array(pads, dtype=np.int64)) for pads, chance in chances.items()]
 
 
 def _normalised(states: list[tuple[float, Signatures]]) -> tuple[list[tuple[float, Signatures]], float]:
@@ -273,6 +258,13 @@ def _normalised(states: list[tuple[float, Signatures]]) -> tuple[list[tuple[floa
     top = max(weight for weight, _ in states)
     total = top + log(sum(exp(weight - top) for weight, _ in states))
     return [(weight - total, signatures) for weight, signatures in states], total
+
+
+def _log_allocation(decision: Decision, pool: Int64, rows: Int64) -> float:
+    """How likely it is that exactly these new rows of each value go to these slots, and these are withheld."""
+    taken, pads = decision.plan.taken, decision.pads
+    ways = _log_factorials(taken) - _log_factorials(taken - rows) + _log_factorials(decision.withheld)
+    return ways - _log_factorials(pool + pads) + _log_factorials(pads)
 
 
 def _log_factorials(counts: Int64) -> float:

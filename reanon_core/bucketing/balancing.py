@@ -14,7 +14,7 @@ Balancing = Literal["blind", "filled"]
 def balance_blindly(signatures: Signatures, old: Int64) -> Int64:
     """How many counterfeits go to each slot, so that every bucket is balanced and no new row is looked at.
 
-    Paper: none; departure D6 of m-invariance. A new row in place of a counterfeit tells which value was short.
+    Paper: none; departure D12 of m-invariance. A new row in place of a counterfeit tells which value was short.
 
     Ensures: old + counterfeits is the greatest old count of the bucket, for all its slots; a permutation of the counts
     of a bucket permutes the counterfeits alike.

@@ -1,6 +1,6 @@
 """Blocks: how new rows that are not m-eligible enter the buckets, whatever value is too frequent.
 
-Paper: none; departure D7 of m-invariance.
+Paper: none; departure D13 of m-invariance.
 """
 
 import numpy as np

@@ -35,7 +35,7 @@ class CountPlan:
 def balance_buckets(counts: BucketCounts, m: int, how: Balancing) -> CountPlan:
     """Phase 2: fill the shortages of the buckets of old rows; `filled` takes new rows where it may, `blind` never.
 
-    Paper: [XT07] Section 4.1, balancing (`filled`); departure D6 of m-invariance (`blind`).
+    Paper: [XT07] Section 4.1, balancing (`filled`); departure D12 of m-invariance (`blind`).
     """
     if how == "blind":
         return CountPlan(

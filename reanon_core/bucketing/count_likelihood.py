@@ -66,15 +66,22 @@ class CountLikelihood:
     options: BucketOptions
     adds_layers: bool
     """Whether phase 4 may add counterfeits of its own, so that the depth does not tell phase 2's."""
+    _none: Signatures = field(default_factory=lambda: Signatures.of([]))
     _explained: list[bool] = field(default_factory=list)
     _depths: list[Int64] = field(default_factory=list)  # [t] of [s]
+    _numbers: dict[int, tuple[Signatures, Int64]] = field(default_factory=dict)
     _slots: dict[int, tuple[Signatures, Int64]] = field(default_factory=dict)
     _decided: dict[tuple[object, ...], list[Decision]] = field(default_factory=dict)
+
+    @property
+    def unread(self) -> int:
+        """How many releases are not used."""
+        return self._explained.count(False)
 
     def truth(self, counts: WorldCounts) -> list[float]:
         """The log-likelihood of the truth at each release; to be called first."""
         weights: list[float] = []
-        states = [(0.0, Signatures.of([]))]
+        states = [(0.0, self._none)]
         for time in range(self.history.releases):
             self._depths.append(np.zeros(0, dtype=np.int64))
             self._explained.append(True)
@@ -86,7 +93,7 @@ class CountLikelihood:
 
     def world(self, counts: WorldCounts, truth: list[float]) -> float:
         """The log-likelihood of a world relative to the truth: 0 if it is as likely, -inf if it is ruled out."""
-        states = [(0.0, Signatures.of([]))]
+        states = [(0.0, self._none)]
         relative = 0.0
         for time in range(self.history.releases):
             if not self._explained[time]:
@@ -106,9 +113,8 @@ class CountLikelihood:
         found: dict[tuple[Signature, ...], tuple[float, Signatures]] = {}
         for weight, before in states:
             for log_chance, signatures in self._outcomes(time, before, counts):
-                total = weight + log_chance
-                known = found.get(signatures.tuples)
-                found[signatures.tuples] = (total if known is None else float(np.logaddexp(known[0], total)), signatures)
+                known = found.get(signatures.tuples, (-inf, signatures))
+                found[signatures.tuples] = (float(np.logaddexp(known[0], weight + log_chance)), known[1])
         return list(found.values())
 
     def _outcomes(self, time: int, before: Signatures, counts: WorldCounts) -> Iterator[tuple[float, Signatures]]:
@@ -187,13 +193,12 @@ class CountLikelihood:
             return False
         if invented.any() and not decision.pads.any():
             return False
-        number = self._numbers_of(plan.signatures)
-        depth = np.where(number >= 0, decision.depth[number], 0)
+        depth = self._by_signature(plan.signatures, decision.depth)
         if self.options.not_eligible == "pad":
             # A group of counterfeits alone is not published: the bucket may be deeper than it looks.
-            fewest = -plan.signatures.largest(-(plan.counterfeits + invented))
+            fewest = -self._by_signature(plan.signatures, plan.signatures.largest(-(plan.counterfeits + invented)))
             hidden = depth - self.history.depth[time]
-            return self.adds_layers or bool(((hidden >= 0) & (hidden <= np.where(number >= 0, fewest[number], 0))).all())
+            return self.adds_layers or bool(((hidden >= 0) & (hidden <= fewest)).all())
         if not len(self._depths[time]):
             self._depths[time] = depth
             return self.adds_layers or bool((depth == self.history.depth[time]).all())
@@ -225,10 +230,20 @@ class CountLikelihood:
             self._slots[id(signatures)] = (signatures, np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64))
         return self._slots[id(signatures)][1]
 
+    def _by_signature(self, signatures: Signatures, numbers: Int64) -> Int64:
+        """A number for each signature of this list, as numbers for the history's signatures; 0 if it is not in it."""
+        number = self._numbers_of(signatures)
+        found = np.zeros(len(number), dtype=np.int64)
+        found[number >= 0] = numbers[number[number >= 0]]
+        return found
+
     def _numbers_of(self, signatures: Signatures) -> Int64:
         """For each signature of the history its number in this list, or -1."""
-        listed = self.history.signatures.tuples
-        return np.array([signatures.number.get(signature, -1) for signature in listed], dtype=np.int64)
+        if id(signatures) not in self._numbers:
+            listed = self.history.signatures.tuples
+            numbers = np.array([signatures.number.get(signature, -1) for signature in listed], dtype=np.int64)
+            self._numbers[id(signatures)] = (signatures, numbers)  # with the list, so that its id stays its own
+        return self._numbers[id(signatures)][1]
 
     def _rows_of_buckets(self, per_slot: Int64) -> Int64:
         return np.add.reduceat(per_slot, self.history.signatures.offsets[:-1]) if len(per_slot) else per_slot

@@ -37,9 +37,11 @@ from reanon_core.model.ledger import Ledger
 from reanon_core.model.reading import Reading
 
 MOST_ARRANGEMENTS = 720
-"""All arrangements of a bucket are looked at if there are no more; otherwise shifts and exchanges of two values."""
-MOST_STEPS = 20_000
-"""The most steps of the search for all arrangements of a bucket."""
+"""All arrangements of a bucket are looked at if there are no more."""
+MOST_DECISIONS = 20_000
+"""About the most releases that are replayed, for all arrangements of all buckets; one for each bucket always is."""
+MOST_PEOPLE = 100
+"""All arrangements of a bucket are looked for if it has no more people."""
 
 
 def bucket_readings(
@@ -57,10 +59,11 @@ def bucket_readings(
     likelihood = CountLikelihood(history, options, adds_layers)
     counts = true_counts(history)
     truth = likelihood.truth(counts)
+    most = min(MOST_ARRANGEMENTS, MOST_DECISIONS // max(1, history.signatures.count * history.releases))
     for bucket in range(history.signatures.count):
         members = np.flatnonzero(history.rows.bucket == bucket)
-        place, arrangements, complete = _arrangements(history, bucket, members)
-        worlds = _worlds(history, counts, bucket, members, place, arrangements)
+        place, arrangements, complete = _arrangements(history, bucket, members, most)
+        worlds = _worlds(history, counts, bucket, members, place, arrangements[1:])
         signature = np.array(history.signatures.tuples[bucket], dtype=np.int32)
         people, first = np.unique(
             np.stack([history.rows.person[members], place.astype(np.int64)]), axis=1, return_index=True
@@ -69,25 +72,27 @@ def bucket_readings(
             persons=people[0],
             place=place[first],
             values=signature[arrangements],
-            log_likelihood=np.array([likelihood.world(world, truth) for world in worlds]),
+            log_likelihood=np.array([0.0, *(likelihood.world(world, truth) for world in worlds)]),
             complete=complete,
+            unread=likelihood.unread,
         )
 
 
-def relabellings(size: int) -> Int32:
-    """Permutations of the slots of a signature, the identity first: all, or shifts and exchanges if they are many."""
-    if factorial(size) <= MOST_ARRANGEMENTS:
+def relabellings(size: int, most: int) -> Int32:
+    """Permutations of the slots of a signature, the identity first: all, or shifts and exchanges, or shifts alone."""
+    if factorial(size) <= most:
         return np.array(list(permutations(range(size))), dtype=np.int32)
     identity = np.arange(size, dtype=np.int32)
+    shifts = [np.roll(identity, shift) for shift in range(min(size, max(2, most)))]
     exchanges = []
-    for one, other in combinations(range(size), 2):
+    for one, other in combinations(range(size), 2) if size * (size + 1) // 2 <= most else ():
         exchanged = identity.copy()
         exchanged[[one, other]] = other, one
         exchanges.append(exchanged)
-    return np.stack([*(np.roll(identity, shift) for shift in range(size)), *exchanges])
+    return np.stack([*shifts, *exchanges])
 
 
-def _arrangements(history: BucketHistory, bucket: int, members: Int64) -> tuple[Int32, Int32, bool]:
+def _arrangements(history: BucketHistory, bucket: int, members: Int64, most: int) -> tuple[Int32, Int32, bool]:
     """The place of each row, the slot of each place in each arrangement (the truth first), and whether it is all."""
     rows = history.rows
     signature = np.array(history.signatures.tuples[bucket], dtype=np.int32)
@@ -97,41 +102,51 @@ def _arrangements(history: BucketHistory, bucket: int, members: Int64) -> tuple[
     own[place] = slot
     if (own[place] == slot).all():
         everything = _all_arrangements(history, members, place.astype(np.int32), own, len(signature))
-        if everything is not None:
+        if everything is not None and len(everything) <= most:
             return place.astype(np.int32), everything, True
-    return slot, relabellings(len(signature)), False
+    return slot, relabellings(len(signature), most), False
 
 
 def _all_arrangements(history: BucketHistory, members: Int64, place: Int32, own: Int32, size: int) -> Int32 | None:
     """Every way to give the people of a bucket slots that their groups have; None if there are too many."""
-    people, rows = len(own), history.rows
-    if people > MOST_ARRANGEMENTS:
+    rows, people = history.rows, len(own)
+    if people > MOST_PEOPLE:
         return None
-    together: dict[tuple[int, int], list[int]] = {}
-    groups: list[list[tuple[int, list[int]]]] = [[] for _ in range(people)]
+    together: dict[tuple[int, int], set[int]] = {}
+    groups: list[list[tuple[int, set[int]]]] = [[] for _ in range(people)]
     for row, one in zip(members.tolist(), place.tolist(), strict=True):
         if rows.group[row] >= 0:
-            with_them = together.setdefault((int(rows.time[row]), int(rows.group[row])), [])
+            with_them = together.setdefault((int(rows.time[row]), int(rows.group[row])), set())
             groups[one].append((int(rows.layers[row]), with_them))
-            with_them.append(one)
-    found: list[list[int]] = []
-    chosen, steps = [-1] * people, 0
-    waiting = [(0, slot) for slot in range(size)]
-    while waiting:
-        at, slot = waiting.pop()
-        chosen[at:] = [-1] * (people - at)
-        if any(sum(chosen[one] == slot for one in with_them) == layers for layers, with_them in groups[at]):
-            continue
-        chosen[at], steps = slot, steps + 1
-        if at + 1 < people:
-            waiting += [(at + 1, other) for other in range(size)]
-        else:
-            found.append(list(chosen))
-        if steps > MOST_STEPS or len(found) > MOST_ARRANGEMENTS:
+            with_them.add(one)
+    found = np.full((1, people), -1, dtype=np.int32)
+    for one in _connected_order([set().union(*(with_them for _, with_them in of_one)) for of_one in groups]):
+        slot = np.tile(np.arange(size, dtype=np.int32), len(found))
+        found = np.repeat(found, size, axis=0)
+        fits = np.ones(len(found), dtype=np.bool_)
+        for layers, with_them in groups[one]:
+            fits &= (found[:, list(with_them)] == slot[:, None]).sum(axis=1) < layers
+        found[:, one] = slot
+        found = found[fits]
+        if len(found) > MOST_ARRANGEMENTS:
             return None
-    listed = np.array(found, dtype=np.int32)
-    is_truth = (listed == own).all(axis=1)
-    return np.concatenate([listed[is_truth], listed[~is_truth]])
+    is_truth = (found == own).all(axis=1)
+    return np.concatenate([found[is_truth], found[~is_truth]])
+
+
+def _connected_order(neighbours: list[set[int]]) -> list[int]:
+    """All people, each after one of their neighbours if there is one: what is chosen for few decides the others."""
+    order: list[int] = []
+    seen: set[int] = set()
+    for start in range(len(neighbours)):
+        waiting = [start]
+        while waiting:
+            one = waiting.pop()
+            if one not in seen:
+                seen.add(one)
+                order.append(one)
+                waiting += sorted(neighbours[one] - seen)
+    return order
 
 
 def _worlds(
@@ -141,18 +156,28 @@ def _worlds(
     rows, signatures = history.rows, history.signatures
     low, high = int(signatures.offsets[bucket]), int(signatures.offsets[bucket + 1])
     signature = signatures.values[low:high]
-    time, kind = rows.time[members], rows.kind[members]
-    is_old, is_new, is_withheld = (kind == one for one in (OLD_ROW, NEW_ROW, WITHHELD_ROW))
-    moved = {int(row): int(at) for row, at in zip(members, place, strict=True) if rows.kind[row] == DISPLACED_ROW}
-    withheld_of_others = counts.withheld.copy()
-    np.subtract.at(withheld_of_others, (time[is_withheld], rows.value[members[is_withheld]]), 1)
+    kind, places = rows.kind[members], int(place.max()) + 1
+    old_rows, new_rows, withheld_rows = (
+        np.bincount(place[chosen].astype(np.int64) * history.releases + rows.time[members[chosen]], minlength=size)
+        .reshape(places, history.releases)
+        .astype(np.int64)
+        for size, chosen in ((places * history.releases, kind == one) for one in (OLD_ROW, NEW_ROW, WITHHELD_ROW))
+    )
+    moving = kind == DISPLACED_ROW
+    moved = dict(zip(members[moving].tolist(), place[moving].tolist(), strict=True))
+    known = counts.withheld.T.copy()
+    withheld_here = members[kind == WITHHELD_ROW]
+    np.subtract.at(known, (rows.value[withheld_here], rows.time[withheld_here]), 1)
     for arrangement in arrangements:
-        slot = arrangement[place]
-        old, new, withheld = counts.old.copy(), counts.new.copy(), withheld_of_others.copy()
-        old[:, low:high] = new[:, low:high] = 0
-        np.add.at(old, (time[is_old], low + slot[is_old]), 1)
-        np.add.at(new, (time[is_new], low + slot[is_new]), 1)
-        np.add.at(withheld, (time[is_withheld], signature[slot[is_withheld]]), 1)
+        old, new, withheld = counts.old.copy(), counts.new.copy(), counts.withheld
+        for table, of_place in ((old, old_rows), (new, new_rows)):
+            part = np.zeros((high - low, history.releases), dtype=np.int64)
+            np.add.at(part, arrangement, of_place)
+            table[:, low:high] = part.T
+        if len(withheld_here):
+            by_value = known.copy()
+            np.add.at(by_value, signature[arrangement], withheld_rows)
+            withheld = by_value.T
         displaced = counts.displaced
         if moved:
             values = {row: int(signature[arrangement[at]]) for row, at in moved.items()}

@@ -14,6 +14,19 @@ from reanon_core.model.reading import Reading
 
 EVEN = 1e-9
 """Posteriors that differ by less are equal; likelihoods that are equal are exactly so."""
+NUMBERS = (
+    "readings",
+    "readings that are not complete",
+    "readings that rule out a relabelling",
+    "readings with unequal relabellings",
+    "releases left out",
+    "arrangements",
+    "arrangements ruled out",
+    "arrangements possible but not as likely as the truth",
+    "relabellings",
+    "relabellings ruled out",
+    "relabellings possible but not as likely as the truth",
+)
 NOTE = (
     "the adversary knows the source and the parameters of the technique, everyone's group, and the value of each "
     "person outside a bucket or group"
@@ -67,7 +80,7 @@ class AlgorithmAttack:
 class _Tally:
     """What the readings so far show."""
 
-    numbers: dict[str, int] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=lambda: dict.fromkeys(NUMBERS, 0))
     certain: list[Int64] = field(default_factory=list)
     inferred: list[Int32] = field(default_factory=list)
     fewer: list[Int64] = field(default_factory=list)
@@ -78,11 +91,11 @@ class _Tally:
     def add(self, reading: Reading) -> None:
         """Judge one reading."""
         likelihood = np.exp(reading.log_likelihood - reading.log_likelihood.max())
-        possible, moved = likelihood > 0, reading.log_likelihood != 0
+        possible, moved = np.isfinite(reading.log_likelihood), reading.log_likelihood != 0
         relabelled = relabellings(reading)
         self._count("readings", 1)
         self._count("readings that are not complete", int(not reading.complete))
-        self.numbers["releases left out"] = max(reading.unread, self.numbers.get("releases left out", 0))
+        self.numbers["releases left out"] = max(reading.unread, self.numbers["releases left out"])
         self._count("readings that rule out a relabelling", int((relabelled & ~possible).any()))
         self._count("readings with unequal relabellings", int((relabelled & moved).any()))
         for kind, chosen in (("arrangements", np.ones_like(moved)), ("relabellings", relabelled)):
@@ -90,7 +103,7 @@ class _Tally:
             self._count(f"{kind} ruled out", int((chosen & ~possible).sum()))
             self._count(f"{kind} possible but not as likely as the truth", int((chosen & possible & moved).sum()))
         before, after = _shares(reading.values, np.ones_like(likelihood)), _shares(reading.values, likelihood)
-        left: Int64 = np.count_nonzero(after, axis=1)
+        left: Int64 = np.count_nonzero(_shares(reading.values, possible.astype(np.float64)), axis=1)
         self.fewer.append(reading.persons[(left < np.count_nonzero(before, axis=1))[reading.place]])
         moved_by: Float64 = np.abs(after - before).max(axis=1, initial=0.0)
         self.uneven.append(reading.persons[moved_by[reading.place] > EVEN])
@@ -126,21 +139,19 @@ class _Tally:
 
     def note(self) -> str:
         """What the numbers mean."""
-        found = self.extra()
-        unequal = int(found.get("readings with unequal relabellings", 0))
-        incomplete = int(found.get("readings that are not complete", 0))
-        parts = [NOTE, f"{int(found.get('readings', 0)):,} buckets or groups were read"]
+        found = self.numbers
+        unequal, incomplete = found["readings with unequal relabellings"], found["readings that are not complete"]
+        parts = [NOTE, f"{found['readings']:,} buckets or groups were read"]
         if unequal:
             parts.append(f"in {unequal:,} of them the publication tells some relabelling of the values from the truth")
         if incomplete:
             parts.append(f"in {incomplete:,} not every arrangement was looked at, so no person is exposed there")
-        if found.get("releases left out"):
-            left_out = int(found["releases left out"])
-            parts.append(f"{left_out:,} releases were made with other parameters and are left out")
+        if found["releases left out"]:
+            parts.append(f"{found['releases left out']:,} releases were made with other parameters and are left out")
         return "; ".join(parts)
 
     def _count(self, name: str, more: int) -> None:
-        self.numbers[name] = self.numbers.get(name, 0) + more
+        self.numbers[name] += more
 
 
 def relabellings(reading: Reading) -> Bool:

@@ -87,9 +87,12 @@ class Technique(Protocol[S, P]):
     name: ClassVar[str]
     changeable: ClassVar[frozenset[str]]
     """The parameters that may change after the first release."""
-    caution: ClassVar[str]
-    """What a steward must know before relying on the technique; empty if it keeps what a series promises."""
     declaration: ClassVar[Declaration]
+
+    @property
+    def caution(self) -> str:
+        """What a steward must know before relying on the technique; empty if it keeps what a series promises."""
+        ...
 
     def promises(self) -> tuple[Promise, ...]:
         """What the technique guarantees. A release that breaks a promise is refused, whatever the series says.

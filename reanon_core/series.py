@@ -198,10 +198,11 @@ class Series:
         The adversary knows who is in each release, with their quasi-identifiers; the values of a random share
         `compromised` of the people; and, if `groups_known`, the group of each person.
 
-        Raises: InvalidParameter if there is no such attack, or if it cannot run on so much data.
+        Raises: InvalidParameter if there is no such attack, or if it cannot run on these data.
         """
+        technique, ledger, rng = self._technique, self.ledger(), self._rng()
         return run_attack(
-            name, self.ledger(), self._background(), compromised=compromised, groups_known=groups_known, rng=self._rng()
+            name, technique, ledger, self._background(), compromised=compromised, groups_known=groups_known, rng=rng
         )
 
     def audit(
@@ -214,6 +215,7 @@ class Series:
         return audit_table(
             self._checks,
             [release.name for release in self.releases],
+            self._technique,
             self.ledger(),
             self._background(),
             attacks=attacks,

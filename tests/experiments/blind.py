@@ -14,6 +14,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,15 +25,13 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "experiments")]
 
 import ends  # noqa: E402
-from oracles.algorithm import posteriors  # noqa: E402
+from builders.random_series import published, small_series, tiny_ledgers  # noqa: E402
+from oracles.algorithm import Likelihoods  # noqa: E402
 
 import reanon_core as reanon  # noqa: E402
 from reanon_core.adversary_knowledge import with_algorithm  # noqa: E402
 from reanon_core.attacks.algorithm import AlgorithmAttack  # noqa: E402
-from reanon_core.model.errors import Unpublishable  # noqa: E402
-from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive  # noqa: E402
 from reanon_core.model.snapshot import Snapshot  # noqa: E402
-from reanon_core.replay import replay  # noqa: E402
 
 PARTS = ("leak", "worlds", "cost")
 CONSTANT: dict[str, dict[str, Any]] = {
@@ -49,30 +48,13 @@ CHANGING: dict[str, dict[str, Any]] = {
 NUMBERS = ("buckets", "buckets that tell", "people", "fewer values", "certain")
 
 
-def table(schema: Schema, people: np.ndarray, qi: np.ndarray, value: np.ndarray) -> Snapshot:
-    here = np.sort(people)
-    return Snapshot(schema, here, np.ascontiguousarray(qi[:, here]), value[here].astype(np.int32))
-
-
-def small_series(rng: np.random.Generator, *, changing: bool) -> list[Snapshot]:
-    """Four releases: 14 to 30 people at first, 6 to 16 new each time; a third leave, and some return."""
-    values = int(rng.integers(3, 7))
-    schema = Schema(
-        quasi_identifiers=(QuasiIdentifier(name="age"), QuasiIdentifier(name="zip")),
-        sensitive=Sensitive(name="disease", values=tuple(f"d{value}" for value in range(values))),
-    )
-    qi, value = rng.integers(0, 100, (2, 200)).astype(np.int32), rng.integers(0, values, 200)
-    known = int(rng.integers(14, 31))
-    here, listed = np.arange(known), []
-    for _ in range(4):
-        listed.append(table(schema, here, qi, value))
-        more = int(rng.integers(6, 17))
-        back = np.setdiff1d(np.arange(known), here)
-        stay, return_ = here[rng.random(len(here)) > 1 / 3], back[rng.random(len(back)) < 0.2]
-        here = np.concatenate([stay, return_, np.arange(known, known + more)])
-        known += more
-        if changing:
-            value = np.where(rng.random(200) < 0.08, rng.integers(0, values, 200), value)
+def with_changes(snapshots: list[Snapshot], rng: np.random.Generator) -> list[Snapshot]:
+    """The same people; at each release one in twelve has another value than before, for good."""
+    values = len(snapshots[0].schema.sensitive.values)
+    added, listed = np.zeros(1000, np.int32), []
+    for snapshot in snapshots:
+        listed.append(replace(snapshot, sensitive=(snapshot.sensitive + added[snapshot.persons]) % values))
+        added += np.where(rng.random(1000) < 1 / 12, rng.integers(1, values, 1000), 0).astype(np.int32)
     return listed
 
 
@@ -81,12 +63,12 @@ def leak(series: int) -> Iterator[tuple[str, dict[str, float]]]:
     for name, options in {**CONSTANT, **CHANGING}.items():
         found = dict.fromkeys(("series", *NUMBERS), 0.0)
         for seed in range(series):
-            rng = np.random.default_rng(seed)
-            technique = reanon.MInvariance(m=int(rng.integers(2, 4)), **options)
-            snapshots = small_series(rng, changing=name in CHANGING)
-            try:
-                ledger = replay(technique, snapshots, np.random.default_rng(seed))
-            except Unpublishable:
+            m, snapshots = small_series(seed)
+            if name in CHANGING:
+                snapshots = with_changes(snapshots, np.random.default_rng(seed))
+            technique = reanon.MInvariance(m=m, **options)
+            ledger = published(technique, snapshots, seed)
+            if ledger is None:
                 continue
             findings = AlgorithmAttack().run(ledger.history(), with_algorithm(technique, ledger, ledger.knowledge()))
             of = dict(zip(NUMBERS, _numbers(findings), strict=True))
@@ -105,37 +87,14 @@ def _numbers(findings: Any) -> tuple[float, ...]:
     )
 
 
-def tiny_series(rng: np.random.Generator) -> list[Snapshot]:
-    """Two or three releases of up to eight people with pairwise different quasi-identifiers."""
-    values = int(rng.integers(3, 5))
-    schema = Schema(
-        quasi_identifiers=(QuasiIdentifier(name="age"),),
-        sensitive=Sensitive(name="disease", values=tuple(f"d{value}" for value in range(values))),
-    )
-    qi, value = rng.permutation(40)[None, :12].astype(np.int32), rng.integers(0, values, 12)
-    known = int(rng.integers(3, 6))
-    here, listed = np.arange(known), []
-    for _ in range(int(rng.integers(2, 4))):
-        listed.append(table(schema, here, qi, value))
-        more = min(8 - known, int(rng.integers(2, 4)))
-        here = np.concatenate([here[rng.random(len(here)) < 0.5], np.arange(known, known + more)])
-        known += more
-    return listed
-
-
 def worlds(series: int) -> Iterator[tuple[str, dict[str, float]]]:
     """People with uneven posteriors and people who are certain, over all worlds of tiny series, m = 2."""
     for name, options in list(CONSTANT.items())[:2]:
         for assignment in ("deep", "paper"):
             technique = reanon.MInvariance(m=2, assignment=assignment, **options)
             found = dict.fromkeys(("series", "people", "uneven", "certain"), 0.0)
-            for seed in range(series):
-                snapshots = tiny_series(np.random.default_rng(seed))
-                try:
-                    ledger = replay(technique, snapshots, np.random.default_rng(seed))
-                except Unpublishable:
-                    continue
-                shares = posteriors(technique, ledger)
+            for ledger in tiny_ledgers(technique, series):
+                shares = Likelihoods(technique, ledger).posteriors()
                 found["series"] += 1
                 found["people"] += len(shares)
                 found["uneven"] += sum(len(set(of.values())) > 1 or len(of) < 2 for of in shares.values())

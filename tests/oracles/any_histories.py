@@ -24,14 +24,16 @@ OPTIONS: dict[str, list[dict[str, object]]] = {
     "mondrian": [{"k": 2, "ell": 2}, {"k": 3, "ell": 2, "cuts": "relaxed"}],
 }
 EPISODES = {"on_sensitive_change": "episode"}
+COLUMNS = [None, None, ("a", "s"), ("b", "s"), ("a",)]
 FIXED = {"sequential"}
 """It refuses people who leave or change."""
 
 
-def technique_ledger(
-    name: str, random: Random, *, people: int = 7, releases: int = 3, changing: bool = False
-) -> Ledger:
-    """What a technique publishes of a few people who come, leave and move; a snapshot that it refuses is left out."""
+def technique_ledger(name: str, random: Random, *, people: int = 7, changing: bool = False) -> Ledger:
+    """What a technique publishes of a few people who come, leave and move; a snapshot that it refuses is left out.
+
+    BPG answers queries, and `sequential` shows some of the columns.
+    """
     options = random.choice(OPTIONS[name])
     if changing and name in ("m-invariance", "cor-split"):
         options = options | EPISODES
@@ -46,6 +48,10 @@ def technique_ledger(
         stay = 1.0 if name in FIXED else 0.8
         here = np.array([person for person in range(people) if random.random() < stay], np.int64)
         snapshot = Snapshot(schema, here, qi[:, here], value[here])
+        if name == "bpg":
+            snapshot = replace(snapshot, selected=np.array([random.random() < 0.8 for _ in here], np.bool_))
+        if name == "sequential":
+            snapshot = replace(snapshot, columns=random.choice(COLUMNS))
         try:
             publication = publish(technique, snapshot, state, rng)
         except Unpublishable:

@@ -68,3 +68,29 @@ def tiny_ledgers(technique: Any, count: int, start: int = 0, **shape: Any) -> It
         if ledger is not None:
             count -= 1
             yield ledger
+
+
+def layered_series(seed: int, m: int) -> list[Snapshot]:
+    """Two releases: two layers of m values, then a new one beside most of the others. Eligible for m by design."""
+    rng = np.random.default_rng(seed)
+    people = 3 * m
+    sensitive = np.concatenate([rng.permutation(m), rng.permutation(m), rng.permutation(m)]).astype(np.int32)
+    ages = rng.permutation(90)[:people].astype(np.int32)
+    stays = (rng.random(people) < 0.7) | (np.arange(people) >= 2 * m)
+    listed = (np.arange(2 * m), np.flatnonzero(stays))
+    return [Snapshot(schema(m), here, ages[None, here], sensitive[here]) for here in listed]
+
+
+def changing_series(seed: int) -> list[Snapshot]:
+    """Two or three releases of six people, each of whom changes value once or not at all."""
+    rng = np.random.default_rng(seed)
+    people, values, releases = 6, 6, int(rng.integers(2, 4))
+    ages = rng.permutation(90)[:people].astype(np.int32)
+    before, after = rng.integers(0, values, (2, people)).astype(np.int32)
+    change = rng.integers(1, 2 * releases, people)
+    listed = []
+    for release in range(releases):
+        here = np.flatnonzero(rng.random(people) < 0.85)
+        value = np.where(change <= release, after, before)
+        listed.append(Snapshot(schema(values), here, ages[None, here], value[here]))
+    return listed

@@ -137,11 +137,15 @@ class Likelihoods:
             states = list(after.values())
         return sum((weight for weight, _ in states), Fraction(0))
 
+    def worlds(self) -> Iterator[World]:
+        """Every world that the groups leave possible."""
+        return worlds(self.history, self.values, self.variable)
+
     def posteriors(self) -> dict[int, dict[int, Fraction]]:
         """The share of each value for each published variable, if all worlds are equally likely beforehand."""
         shares: dict[int, dict[int, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
         total = Fraction(0)
-        for world in worlds(self.history, self.values, self.variable):
+        for world in self.worlds():
             likely = self.of(world)
             total += likely
             for one, value in world.items():

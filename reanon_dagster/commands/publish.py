@@ -7,9 +7,11 @@ from functools import partial
 from reanon_core.model.errors import counted
 from reanon_core.model.ledger import Entry
 from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes
+from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.release import CandidateMaker, Outcome, make_candidate, publish_release, require_no_gap
 from reanon_dagster.releasing.release_order import next_release, nothing_to_do, ready_release
 from reanon_dagster.releasing.series_view import read_continuable_view
+from reanon_dagster.releasing.withheld_people import withheld_file
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
 
@@ -18,7 +20,7 @@ SEED_WARNING = "--seed is for tests: anyone who knows the seed can replay shuffl
 
 def run(options: argparse.Namespace) -> int:
     """Publish one release through the gate."""
-    series = load_series(options.series)
+    series = continued(load_series(options.series))
     warn_of_caution(series)
     if options.seed is not None:
         warn(SEED_WARNING)
@@ -59,6 +61,7 @@ def summary(series: Series, outcome: Outcome) -> str:
     dirty = f"; {counted(left, 'row', 'rows')} of people who left the table" if left else ""
     dirty += f"; {counted(unselected, 'row', 'rows')} of people who were not selected" if unselected else ""
     withheld = "".join(f"; {count} withheld ({reason})" for reason, count in candidate.withheld.items())
+    withheld += f"; {withheld_file(outcome.release)} in the private folder says who" if withheld else ""
     return (
         f"{name}: published {counted(entry.release.size, 'row', 'rows')}{_shape(entry)}{dirty}{withheld}; "
         f"{len(candidate.verdicts)} checks hold ({candidate.seconds:.2f} s)"

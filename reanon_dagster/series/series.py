@@ -3,20 +3,24 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from reanon_core.model.background import Background
 from reanon_core.model.coding import plain
-from reanon_core.model.schema import QuasiIdentifier, Schema
+from reanon_core.model.schema import Ends, QuasiIdentifier, Schema
 from reanon_core.protocols import Check, Technique
 from reanon_dagster.series.calendar import Calendar
 from reanon_dagster.series.config import SeriesConfig, TechniqueConfig
 from reanon_dagster.series.knowledge_config import KnowledgeConfig
 from reanon_dagster.series.named_functions import with_functions
 from reanon_dagster.series.selections import Selection, parse_selections
+
+TECHNIQUE = "technique."
+"""What the keys of frozen parameters begin with."""
+ENDS = "publish.ends"
 
 
 @dataclass(frozen=True)
@@ -119,8 +123,9 @@ class Series:
             "sensitive.values": list(sensitive.values) if sensitive.closed else None,
             "other": list(self.schema.other),
             "technique.name": self.config.technique.name,
+            ENDS: self.config.publish.ends.value,
         }
-        frozen |= {f"technique.{key}": value for key, value in sorted(self.parameters.items())}
+        frozen |= {f"{TECHNIQUE}{key}": value for key, value in sorted(self.parameters.items())}
         if sensitive.taxonomy is not None:
             frozen["sensitive.taxonomy"] = _digest(sensitive.taxonomy.paths)
         if self.technique.declaration.needs_knowledge and self.background is not None:
@@ -129,13 +134,35 @@ class Series:
 
     def changes(self, frozen: Mapping[str, object]) -> dict[str, tuple[object, object]]:
         """The keys whose frozen value differs from the current one, with both. More names at the end are no change."""
-        now = self.fingerprint()
+        frozen, now = {**self._former_settings(), **frozen}, self.fingerprint()
         return {
             key: (frozen.get(key), now.get(key))
             for key in sorted({*frozen, *now})
             if frozen.get(key) != now.get(key)
             and not (key == "releases.names" and _begins_with(now.get(key), frozen.get(key)))
         }
+
+    def continued(self, frozen: Mapping[str, object]) -> "Series":
+        """The series with the frozen value of each setting that the file leaves out and whose default has changed."""
+        former = {**self._former_settings(), **frozen}
+        technique, publish, schema = self.config.technique, self.config.publish, self.schema
+        kept = {
+            name: former[f"{TECHNIQUE}{name}"]
+            for name in self.technique.declaration.former_defaults
+            if name not in technique.params
+        }
+        if kept:
+            technique = technique.model_copy(update=kept)
+        if "ends" not in publish.model_fields_set:
+            ends = Ends(str(former[ENDS]))
+            publish, schema = publish.model_copy(update={"ends": ends}), schema.with_ends(ends)
+        config = self.config.model_copy(update={"technique": technique, "publish": publish})
+        return replace(self, config=config, schema=schema)
+
+    def _former_settings(self) -> dict[str, object]:
+        """The settings whose defaults have changed since 0.1.0, as they were then."""
+        formerly = self.technique.declaration.former_defaults
+        return {ENDS: Ends.EXACT.value} | {f"{TECHNIQUE}{key}": value for key, value in formerly.items()}
 
 
 def build_technique(config: TechniqueConfig, background: Background | None = None) -> Technique[Any, Any]:

@@ -17,7 +17,7 @@ from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import TABLE, Snapshot
 from reanon_core.protocols import Declaration, Promise
 from reanon_core.recoding.attribute_scales import grown_extent, length_scales
-from reanon_core.recoding.mondrian import Diversity, Heuristic, Principle
+from reanon_core.recoding.mondrian import CutOptions, Diversity, Heuristic, Principle
 from reanon_core.techniques.bpg import piece_correction
 from reanon_core.techniques.bpg.atom_update import update_atoms
 from reanon_core.techniques.bpg.initial_classes import (
@@ -245,7 +245,8 @@ class Bpg:
             # A relaxed cut divides people with the same value by their order, so the order must be a secret one.
             order = uniform_order(siphash_words(answer.snapshot.persons, fresh_key(rng)))
             principle = Principle(k=self.k * reserve, ell=self.ell)
-            options = MondrianOptions(extent, principle, self.heuristic, strict=self.cuts == "strict")
+            cuts = CutOptions(heuristic=self.heuristic, strict=self.cuts == "strict")
+            options = MondrianOptions(extent, principle, cuts)
             found, classes = mondrian_by_signature(answer, state, order, options)
         if len(selected) == snapshot.size:
             return found, classes

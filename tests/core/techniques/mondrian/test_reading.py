@@ -10,6 +10,7 @@ from reanon_core.model.errors import Unpublishable
 from reanon_core.model.reading import Reading
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.recoding import mondrian_reading
 from reanon_core.replay import replay
 from reanon_core.techniques.mondrian import reading
 from reanon_core.techniques.mondrian.technique import Mondrian
@@ -166,7 +167,7 @@ def test_a_large_group_is_read_by_exchanges_and_a_large_table_not_at_all(monkeyp
     snapshot = table(np.stack([rng.permutation(10), np.zeros(10)]), (0, 1, 2, 1, 2, 0, 0, 1, 2, 0))
     (one,) = readings(technique, snapshot)
     assert one.complete
-    monkeypatch.setattr(reading, "MOST_ARRANGEMENTS", 100)
+    monkeypatch.setattr(mondrian_reading, "MOST_ARRANGEMENTS", 100)
     (one,) = readings(technique, snapshot)
     assert not one.complete
     assert ((one.values != one.values[0]).sum(axis=1)[1:] == 2).all()

@@ -1,10 +1,10 @@
-"""From generalized rows to boxes: code intervals of every quasi-identifier, at least min_width wide."""
+"""From generalized rows to boxes: code intervals of every quasi-identifier, with the ends that the series declares."""
 
 import numpy as np
 
 from reanon_core.model.arrays import Int32
 from reanon_core.model.release import ANYTHING, Boxes
-from reanon_core.model.schema import QuasiIdentifier, Schema
+from reanon_core.model.schema import Ends, QuasiIdentifier, Schema
 from reanon_core.recoding.boxes import widen
 from reanon_core.techniques.sequential.generalization import GeneralizedRows
 from reanon_core.techniques.sequential.loss_measure import Measure
@@ -31,11 +31,11 @@ def boxes_of(schema: Schema, shown: list[int], rows: GeneralizedRows, measure: M
 
 
 def _widen(low: Int32, high: Int32, column: QuasiIdentifier) -> None:
-    """Widen to min_width, in place; with a taxonomy, to the lowest ancestor that is wide enough."""
-    if column.min_width == 1:
-        return
-    if not column.hierarchical or column.taxonomy is None:
+    """Widen in place: to bins or, if ends are exact, to min_width; with a taxonomy, to the lowest ancestor so wide."""
+    if column.ends is Ends.GRID or not column.hierarchical or column.taxonomy is None:
         widen(low, high, np.zeros(len(low), np.int8), column)
+        return
+    if column.min_width == 1:
         return
     leaves = np.arange(len(column.taxonomy.leaves), dtype=np.int32)
     for level in column.taxonomy.ancestors[::-1]:  # from the leaves up

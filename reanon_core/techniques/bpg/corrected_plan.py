@@ -18,6 +18,7 @@ class BpgPlan(Plan):
     explained: int
     """The causes of withholding that have been explained, with this release."""
     reserve: int
+    class_of: Int32  # [t] the class of each row of the table, before it is corrected
     by_order: Int64  # [b] people about whom the order of pseudonyms may have decided
 
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import permutations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,8 @@ from reanon_core.recoding.mondrian_record import CutRecord
 if TYPE_CHECKING:
     from reanon_core.techniques.bpg.technique import Bpg
 
+Classes = dict[int, int]
+"""The class of each person."""
 MOST_ROWS = 1_000
 """The greatest table of a history that is read."""
 MOST_ROWS_OF_FIRST = 5_000
@@ -48,6 +50,17 @@ class UndecidedError(Exception):
     """There is not enough room to decide how likely an arrangement is."""
 
 
+class Outcome(NamedTuple):
+    """What became of the series in another world, with one order of pseudonyms."""
+
+    published: bool
+    """Whether the groups are those that were published."""
+    by_order: set[int]
+    """The people about whom the order may have decided, up to the first release that differs."""
+    classes: list[Classes]
+    """The classes before correction, up to the same release."""
+
+
 @dataclass(eq=False)
 class Replay:
     """The series again, in worlds where some people have other values."""
@@ -55,43 +68,73 @@ class Replay:
     technique: "Bpg"
     snapshots: list[Snapshot]
     published: list[Groups]
-    plans: int = MOST_PLANS
+    truth: Outcome
+    plans: int
     """How many releases may still be planned."""
 
-    def likelihood(self, persons: Int64, values: Int32) -> float:
-        """The probability of the published groups if these people had these values, over all orders of pseudonyms.
+    @staticmethod
+    def of(technique: "Bpg", ledger: Ledger) -> "Replay":
+        """The series as it was published."""
+        snapshots = [entry.snapshot.in_table() for entry in ledger.entries]
+        nothing = Outcome(published=False, by_order=set(), classes=[])
+        replay = Replay(
+            technique, snapshots, [published_groups(entry) for entry in ledger.entries], nothing, MOST_PLANS
+        )
+        replay.truth = replay.outcome(np.empty(0, np.int64), np.empty(0, np.int32), {})
+        return replay
 
-        Raises: UndecidedError if there are too many orders, or too few plans left.
+    def likelihood(self, persons: Int64, values: Int32) -> float:
+        """How likely the groups are published if these people had these values, over all orders of pseudonyms.
+
+        The people of other atoms keep their true order. It has the same part in every likelihood, as long as classes
+        are the same: a piece is corrected by the order within its atom alone.
+
+        Raises: UndecidedError if the order of others may matter, if there are too many orders, or too few plans left.
         """
-        people: set[int] = set()
+        family, people = self._family(int(persons[0])), set[int]()
         while True:
             orders = math.factorial(len(people))
             if orders > MOST_ORDERS or orders * len(self.snapshots) > self.plans:
                 raise UndecidedError
-            results = [self._published_again(persons, values, order) for order in _orders(people)]
-            found = people.union(*(by_order for _, by_order in results))
+            outcomes = [self.outcome(persons, values, order) for order in _orders(people)]
+            if any(self._others_matter(outcome, family) for outcome in outcomes):
+                raise UndecidedError
+            found = people.union(*(outcome.by_order & family for outcome in outcomes))
             if found == people:
-                return sum(same for same, _ in results) / len(results)
+                return sum(outcome.published for outcome in outcomes) / len(outcomes)
             people = found
 
-    def _published_again(self, persons: Int64, values: Int32, order: dict[int, int]) -> tuple[bool, set[int]]:
-        """Whether the groups are those that were published, and the people about whom the order may have decided."""
-        state, rng, by_order = self.technique.initial_state(), np.random.default_rng(0), set[int]()
-        former = {new: old for old, new in order.items()}
+    def outcome(self, persons: Int64, values: Int32, order: dict[int, int]) -> Outcome:
+        """Publish the series again, up to the first release that differs."""
+        state, rng = self.technique.initial_state(), np.random.default_rng(0)
+        former, by_order, classes = {new: old for old, new in order.items()}, set[int](), list[Classes]()
         for snapshot, groups in zip(self.snapshots, self.published, strict=True):
             self.plans -= 1
             world = _with_order(_with_values(snapshot, persons, values), order)
             try:
                 plan = self.technique.plan(world, state, rng)
             except Unpublishable:
-                return False, by_order
+                return Outcome(published=False, by_order=by_order, classes=[])
             state = self.technique.advance(state, world, plan)
-            by_order |= {former.get(person, person) for person in plan.by_order.tolist()}
+            by_order |= _renamed(plan.by_order, former)
+            classes.append(dict(zip(_renamed_each(world.persons, former), plan.class_of.tolist(), strict=True)))
             table = plan.record_pool or world
-            found = people_by_group(table.persons, plan.group)
-            if frozenset(frozenset(former.get(person, person) for person in group) for group in found) != groups:
-                return False, by_order
-        return True, by_order
+            persons_now = np.array(_renamed_each(table.persons, former), dtype=np.int64)
+            if people_by_group(persons_now, plan.group) != groups:
+                return Outcome(published=False, by_order=by_order, classes=classes)
+        return Outcome(published=True, by_order=by_order, classes=classes)
+
+    def _family(self, person: int) -> set[int]:
+        """The first atom of a person, with which all their later ones are filled; everyone, if pieces are mixed."""
+        if self.technique.groups == "atoms" and self.technique.reject == "atom":
+            return set(next(group for groups in self.published for group in groups if person in group))
+        return {one for snapshot in self.snapshots for one in snapshot.persons.tolist()}
+
+    def _others_matter(self, outcome: Outcome, family: set[int]) -> bool:
+        """Whether the order of other people may have another part than in the truth."""
+        if outcome.classes and outcome.classes == self.truth.classes[: len(outcome.classes)]:
+            return False
+        return bool(outcome.by_order - family) or (outcome.published and bool(self.truth.by_order - family))
 
 
 def history_readings(technique: "Bpg", ledger: Ledger) -> Iterator[Reading]:
@@ -107,21 +150,19 @@ def history_readings(technique: "Bpg", ledger: Ledger) -> Iterator[Reading]:
     if any(entry.snapshot.size > MOST_ROWS for entry in ledger.entries):
         yield from _first_release_readings(technique, ledger.entries[0])
         return
-    snapshots = [entry.snapshot.in_table() for entry in ledger.entries]
-    replay = Replay(technique, snapshots, [published_groups(entry) for entry in ledger.entries])
-    strict = technique.cuts == "strict"
-    if any(left_to_chance(table.qi, strict=strict) for table in snapshots):
+    if any(left_to_chance(entry.snapshot.qi, strict=technique.cuts == "strict") for entry in ledger.entries):
+        return
+    replay = Replay.of(technique, ledger)
+    if not replay.truth.published:
         return
     for persons in _alike(replay.published):
-        truth = _constant_values(persons, snapshots)
+        truth = _constant_values(persons, replay.snapshots)
         if truth is None or (truth == truth[0]).all():
             continue
         try:
             likely = replay.likelihood(persons, truth)
         except UndecidedError:
             continue
-        if not likely:  # made with other parameters
-            return
         reading = _reading(replay, persons, truth, likely)
         if reading is not None:
             yield reading
@@ -212,6 +253,14 @@ def _with_order(snapshot: Snapshot, order: dict[int, int]) -> Snapshot:
         selected=snapshot.selection[rows],
         origin=None,
     )
+
+
+def _renamed_each(persons: Int64, former: dict[int, int]) -> list[int]:
+    return [former.get(person, person) for person in persons.tolist()]
+
+
+def _renamed(persons: Int64, former: dict[int, int]) -> set[int]:
+    return set(_renamed_each(persons, former))
 
 
 def _orders(people: set[int]) -> Iterator[dict[int, int]]:

@@ -180,6 +180,7 @@ class Bpg:
         extent, reserve = grown_extent(snapshot, state.extent), self.reserve_of(snapshot, state)
         pool = table_pool(snapshot, state)
         class_of, classes = self._classes(pool, state, extent, reserve, rng)
+        class_in_table = class_of
         if self.pool == "stored" or self.variant == "ghost":
             larger = pool_with_departed(pool, state, self.ell, rng, invent=self.variant == "ghost")
             class_of, pool = _spread(class_of, pool, larger), larger
@@ -215,6 +216,7 @@ class Bpg:
             extent=extent,
             explained=explained,
             reserve=reserve,
+            class_of=class_in_table,
             by_order=by_order,
         )
 

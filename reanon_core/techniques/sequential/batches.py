@@ -1,14 +1,16 @@
 """[ST15] Algorithm 1: the worlds of a batch of new people, if the batch is diverse enough."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reanon_core.bucketing.eligibility import deferred, is_eligible
+from reanon_core.kernels.closures import Space
 from reanon_core.kernels.siphash import fresh_key, siphash_words
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.errors import Unpublishable, counted
-from reanon_core.model.snapshot import Snapshot
+from reanon_core.techniques.sequential.admission import Admission
 from reanon_core.techniques.sequential.worlds import (
     Worlds,
     buckets_of,
@@ -48,15 +50,26 @@ class NotDiverse(Unpublishable):
         return f"the new people are not {self.ell}-diverse: a value {self._rest}"
 
 
-def worlds_of_batch(
-    snapshot: Snapshot, new: Int64, extent: Int64, settings: "Sequential", rng: np.random.Generator
-) -> Worlds | None:
-    """The worlds of the new people, or None if they must wait for more people.
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """New people in their buckets: what is decided before chance is needed."""
 
-    Paper: [ST15] Algorithm 1: buckets, an order of each by value, permutations within it.
+    persons: Int64  # [n]
+    sensitive: Int32  # [n]
+    space: Space
+    bucket: Int32  # [n]
+
+
+def batch_of(admission: Admission, settings: "Sequential") -> Batch | None:
+    """The new people in their buckets; None if there are none, or if they must wait for more people.
+
+    Paper: [ST15] Algorithm 1, Step 2.
 
     Raises: NotDiverse; Unpublishable if a bucket of qi-only cuts is not diverse.
     """
+    snapshot, new, extent = admission.snapshot, np.flatnonzero(admission.new), admission.state.extent
+    if not len(new):
+        return None
     ell, sensitive = settings.ell, snapshot.sensitive[new]
     counts = np.bincount(sensitive, minlength=len(snapshot.schema.sensitive.values)).astype(np.int64)
     if not is_eligible(counts, ell):
@@ -77,10 +90,18 @@ def worlds_of_batch(
     bucket = buckets_of(space, sensitive, ell=ell if by_value else 0, least=least)
     if not by_value:
         _refuse_undiverse_buckets(bucket, sensitive, ell, least)
-    order = order_by_value(bucket, sensitive, siphash_words(snapshot.persons[new], fresh_key(rng)), rng)
+    return Batch(snapshot.persons[new], sensitive, space, bucket)
+
+
+def draw_worlds(batch: Batch, settings: "Sequential", rng: np.random.Generator) -> Worlds:
+    """The worlds of the new people.
+
+    Paper: [ST15] Algorithm 1: an order of each bucket by value, permutations within it.
+    """
+    order = order_by_value(batch.bucket, batch.sensitive, siphash_words(batch.persons, fresh_key(rng)), rng)
     if settings.worlds == "ring":
-        return ring_worlds(bucket, order, sensitive, space, ell, rng)
-    return symmetric_worlds(bucket, order, ell, siphash_words(snapshot.persons[new], fresh_key(rng)), rng)
+        return ring_worlds(batch.bucket, order, batch.sensitive, batch.space, settings.ell, rng)
+    return symmetric_worlds(batch.bucket, order, settings.ell, siphash_words(batch.persons, fresh_key(rng)), rng)
 
 
 def _refuse_undiverse_buckets(bucket: Int32, sensitive: Int32, ell: int, least: int) -> None:

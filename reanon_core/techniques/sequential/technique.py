@@ -1,14 +1,16 @@
 """The sequential technique: worlds once for each batch of people, then releases as wide as all worlds need."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, require
+from reanon_core.model.ledger import Ledger
 from reanon_core.model.packing import Packable
 from reanon_core.model.plan import WITHHELD, Counterfeits, Plan
+from reanon_core.model.reading import Reading
 from reanon_core.model.schema import Missing, Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.protocols import Declaration, Promise
@@ -17,6 +19,7 @@ from reanon_core.techniques.sequential.batches import batch_of, draw_worlds
 from reanon_core.techniques.sequential.boxes import boxes_of
 from reanon_core.techniques.sequential.generalization import GeneralizedRows, generalize, homogeneous, non_sequential
 from reanon_core.techniques.sequential.loss_measure import Loss
+from reanon_core.techniques.sequential.reading import readings
 from reanon_core.techniques.sequential.shown_people import ShownPeople, shown_people
 from reanon_core.techniques.sequential.state import WorldsState
 
@@ -51,7 +54,9 @@ class Sequential:
         "what holds for symmetric and for ring worlds"
     )
 
-    declaration: ClassVar[Declaration] = Declaration(weakest={"ell": 2}, columns_vary=True, has_worlds=True)
+    declaration: ClassVar[Declaration] = Declaration(
+        weakest={"ell": 2}, columns_vary=True, has_worlds=True, has_readings=True
+    )
 
     ell: int
     """The number of worlds, and so of the sensitive values that stay possible for each person."""
@@ -148,6 +153,10 @@ class Sequential:
     def advance(self, state: WorldsState, snapshot: Snapshot, plan: WorldsPlan) -> WorldsState:  # noqa: ARG002
         """The state after the release, which the plan carries."""
         return plan.next_state
+
+    def readings(self, ledger: Ledger) -> Iterator[Reading]:
+        """For each batch of few people: how their values can be arranged, and how likely each arrangement is."""
+        return readings(self, ledger)
 
     def _generalize(self, people: ShownPeople, rng: np.random.Generator) -> GeneralizedRows:
         places, images, measure = people.places, people.images, people.measure

@@ -66,6 +66,9 @@ class Declaration:
     """Whether its plans carry a witness: the row of each person in every possible world that it keeps."""
     has_readings: bool = False
     """Whether it can say what a reader of its source learns: it then is a ReadableTechnique."""
+    former_defaults: Mapping[str, object] = field(default_factory=dict)
+    """The defaults of 0.1.0 that have changed since. A series that began with them, and does not say otherwise, keeps
+    them: another rule in the middle of a series would break what was promised."""
     function_parameters: frozenset[str] = frozenset()
     """The parameters that may be a function; series.yaml names one as module:function."""
 
@@ -84,9 +87,12 @@ class Technique(Protocol[S, P]):
     name: ClassVar[str]
     changeable: ClassVar[frozenset[str]]
     """The parameters that may change after the first release."""
-    caution: ClassVar[str]
-    """What a steward must know before relying on the technique; empty if it keeps what a series promises."""
     declaration: ClassVar[Declaration]
+
+    @property
+    def caution(self) -> str:
+        """What a steward must know before relying on the technique; empty if it keeps what a series promises."""
+        ...
 
     def promises(self) -> tuple[Promise, ...]:
         """What the technique guarantees. A release that breaks a promise is refused, whatever the series says.

@@ -11,6 +11,7 @@ from reanon_core.audit import audit_table, metric_values, run_attack
 from reanon_core.model.errors import OutOfOrder, Refused
 from reanon_core.published_release import PublishedRelease
 from reanon_core.tables.frames import PrivateTable
+from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.judged_candidate import checks_of
 from reanon_dagster.releasing.release import publish_release, require_no_gap
 from reanon_dagster.releasing.release_order import next_release, nothing_to_do, ready_release
@@ -32,7 +33,7 @@ def open_series(path: str | Path) -> "StoredSeries":
 
     Raises: InvalidSchema, InvalidParameter with every problem of the file at once.
     """
-    return StoredSeries(load_series(Path(path)))
+    return StoredSeries(continued(load_series(Path(path))))
 
 
 class StoredSeries:

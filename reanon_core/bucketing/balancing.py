@@ -1,10 +1,25 @@
-"""Phase 2: fill the shortages of every bucket with new rows, or with counterfeits where no new row may be taken."""
+"""Phase 2: fill the shortages of every bucket, with counterfeits alone or with new rows first."""
+
+from typing import Literal
 
 import numpy as np
 
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Int32, Int64
+
+Balancing = Literal["blind", "filled"]
+
+
+def balance_blindly(signatures: Signatures, old: Int64) -> Int64:
+    """How many counterfeits go to each slot, so that every bucket is balanced and no new row is looked at.
+
+    Paper: none; departure D12 of m-invariance. A new row in place of a counterfeit tells which value was short.
+
+    Ensures: old + counterfeits is the greatest old count of the bucket, for all its slots; a permutation of the counts
+    of a bucket permutes the counterfeits alike.
+    """
+    return signatures.per_slot(signatures.largest(old)) - old
 
 
 def balance(signatures: Signatures, old: Int64, pool: Int64, m: int) -> tuple[Int64, Int64]:

@@ -11,6 +11,7 @@ from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.plan import WITHHELD, Counterfeits, Plan
 
 DEFERRED = "deferred: their value is too frequent among the new rows"
+STRANDED = "their value has changed and no signature is left for them"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,11 +53,12 @@ def row_groups(rows: int, layout: Layout, entry_group: Int32, signatures: Signat
     return RowGroups(
         group=group,
         groups=int(populated.sum()),
-        counterfeits=Counterfeits(renumbered[entry_group[counterfeit]], signatures.values[layout.slot[counterfeit]]),
+        counterfeits=Counterfeits(renumbered[entry_group[counterfeit]], layout.values[layout.slot[counterfeit]]),
         signature=signature_of_group[group],
     )
 
 
-def withheld_reasons(deferred: int) -> dict[str, int]:
+def withheld_reasons(*, deferred: int, stranded: int) -> dict[str, int]:
     """The reasons for which rows are withheld, with the number of rows."""
-    return {DEFERRED: deferred} if deferred else {}
+    reasons = {DEFERRED: deferred, STRANDED: stranded}
+    return {reason: rows for reason, rows in reasons.items() if rows}

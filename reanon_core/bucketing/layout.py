@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reanon_core.bucketing.signatures import Signatures
 from reanon_core.compiled import compiled
 from reanon_core.kernels.counting_sort import counting_order, starts_of
 from reanon_core.kernels.siphash import keyed_permutation
@@ -15,6 +14,8 @@ from reanon_core.model.arrays import Int32, Int64, UInt64
 COUNTERFEIT = -1
 """The row of an entry that is a counterfeit."""
 NEW = np.int32(-1)
+STRANDED = np.int32(-2)
+"""The slot of an old row that is withheld."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +25,7 @@ class Layout:
     row: Int32  # [e] row of the snapshot, or COUNTERFEIT
     slot: Int32  # [e] ascending
     starts: Int64  # [slots + 1] first entry of each slot
+    values: Int32  # [slots] the value of each slot, which phase 4 never reads
 
     @property
     def deepest(self) -> int:
@@ -48,7 +50,7 @@ class Padding(NamedTuple):
 
 def lay_out(
     *,
-    signatures: Signatures,
+    values: Int32,
     old_slot: Int32,
     sensitive: Int32,
     withheld: Int64,
@@ -56,31 +58,44 @@ def lay_out(
     pads: Int64,
     counterfeits: Int64,
     order: UInt64,
+    allocation: UInt64 | None,
     rng: np.random.Generator,
 ) -> Layout:
     """Give every new row the next free place among the slots of its value, and list all entries slot by slot.
 
-    `old_slot` [n] is the slot of an old row, -1 for a new one; `withheld`, `pads` [values] are counts among the new
-    rows; `taken`, `counterfeits` [slots] are the plan; `order` [n] is the keyed random column.
+    `values` [slots] is the value of each slot; `old_slot` [n] is the slot of an old row, -1 for a new one; `withheld`,
+    `pads` [values] are counts among the new rows; `taken`, `counterfeits` [slots] are the plan; `order` [n] is the
+    keyed random column that orders the rows of a slot, and `allocation` [n] the one by which new rows get their slots;
+    None takes the first for both.
     """
-    new_rows = np.bincount(sensitive[old_slot < 0], minlength=len(pads)) - withheld
-    row, slot = _placed(
-        uniform_order(order),
-        np.where(old_slot >= 0, old_slot, NEW - sensitive),
-        withheld.copy(),
-        FreeSlots(
-            slot=counting_order(signatures.values, len(pads)),
-            cursor=starts_of(signatures.values, len(pads))[:-1],
-            taken=taken.copy(),
-        ),
-        Padding(pads, _pad_places(pads, new_rows, rng)),
+    new = old_slot == NEW
+    new_rows = np.bincount(sensitive[new], minlength=len(pads)) - withheld
+    goal = np.where(new, NEW - sensitive, old_slot)
+    free = FreeSlots(
+        slot=counting_order(values, len(pads)), cursor=starts_of(values, len(pads))[:-1], taken=taken.copy()
     )
+    padding = Padding(pads, _pad_places(pads, new_rows, rng))
+    if allocation is None or new.all():
+        row, slot = _placed(uniform_order(order), goal, withheld.copy(), free, padding)
+    else:
+        # With one column for both, the new rows of the first slots of a value would come before the old rows of their
+        # slot: ties would be decided by the number of slots that a value has, and so by the value.
+        newcomers = np.flatnonzero(new)
+        placed, slot = _placed(uniform_order(allocation[newcomers]), goal[newcomers], withheld.copy(), free, padding)
+        real = placed >= 0
+        goal[newcomers] = COUNTERFEIT
+        goal[newcomers[placed[real]]] = slot[real]
+        row = uniform_order(order)
+        row = row[goal[row] >= 0]
+        pads_added = slot[~real]
+        slot = np.concatenate([goal[row], pads_added])
+        row = np.concatenate([row, np.full(len(pads_added), COUNTERFEIT, np.int32)])
     added = np.repeat(np.arange(len(counterfeits), dtype=np.int32), counterfeits)
     row = np.concatenate([row, np.full(len(added), COUNTERFEIT, np.int32)])
     slot = np.concatenate([slot, added])
-    starts = starts_of(slot, len(signatures.values))
-    slots = np.repeat(np.arange(len(signatures.values), dtype=np.int32), np.diff(starts))
-    return Layout(_distributed(row, slot, starts), slots, starts)
+    starts = starts_of(slot, len(values))
+    slots = np.repeat(np.arange(len(values), dtype=np.int32), np.diff(starts))
+    return Layout(_distributed(row, slot, starts), slots, starts, values)
 
 
 @compiled

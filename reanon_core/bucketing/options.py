@@ -4,19 +4,32 @@ from collections.abc import Iterator
 from typing import Any, Literal, Protocol, get_args
 
 from reanon_core.bucketing.assignment import Assignment
+from reanon_core.bucketing.balancing import Balancing
 from reanon_core.model.errors import InvalidSchema, Problem
 from reanon_core.model.schema import Schema
 
-NotEligibleRule = Literal["refuse", "defer", "pad"]
+NotEligibleRule = Literal["refuse", "blocks", "defer", "pad"]
 SensitiveChange = Literal["refuse", "episode"]
 QiChange = Literal["allow", "refuse"]
 
 CHOICES: dict[str, Any] = {
+    "balancing": Balancing,
     "assignment": Assignment,
     "not_eligible": NotEligibleRule,
     "on_sensitive_change": SensitiveChange,
     "on_qi_change": QiChange,
 }
+
+
+FORMER_DEFAULTS: dict[str, object] = {"balancing": "filled"}
+"""The defaults of 0.1.0 that have changed since."""
+
+FILLED = (
+    "balancing: filled tells an adversary who knows the algorithm some people's values, because a counterfeit says "
+    "that no new row was fit for its place; reanon audit --attack algorithm counts them"
+)
+DEFERRED = "not_eligible: defer tells an adversary who knows the algorithm the values of the people it withholds"
+PADDED = "not_eligible: pad tells an adversary who knows the algorithm which values were rare among the new rows"
 
 
 class BucketOptions(Protocol):
@@ -25,6 +38,10 @@ class BucketOptions(Protocol):
     @property
     def m(self) -> int:
         """The least number of values of a signature."""
+
+    @property
+    def balancing(self) -> Balancing:
+        """How shortages are filled."""
 
     @property
     def assignment(self) -> Assignment:
@@ -52,6 +69,22 @@ def least_m_problems(m: object) -> Iterator[Problem]:
     """What is wrong with m: one value protects no one."""
     if not isinstance(m, int) or not is_whole(m) or m < 2:
         yield Problem("m", "be a whole number of at least 2", str(m))
+
+
+def block_problems(options: BucketOptions) -> Iterator[Problem]:
+    """What is wrong with blocks: they keep their promise only if balancing does not look at values either."""
+    if options.not_eligible == "blocks" and options.balancing != "blind":
+        yield Problem("not_eligible", "not be blocks unless balancing is blind", "blocks")
+
+
+def bucket_caution(options: BucketOptions) -> str:
+    """What these options tell an adversary who knows the algorithm; empty if they tell nothing."""
+    told = {
+        FILLED: options.balancing == "filled",
+        DEFERRED: options.not_eligible == "defer",
+        PADDED: options.not_eligible == "pad",
+    }
+    return "; ".join(sentence for sentence, applies in told.items() if applies)
 
 
 def choice_problems(technique: object, choices: dict[str, Any]) -> Iterator[Problem]:

@@ -17,6 +17,7 @@ from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Attack
 from reanon_dagster.commands.adversary_options import declared_knowledge
 from reanon_dagster.commands.output import progress, say, table, warn
+from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.judged_candidate import Progress, checks_of
 from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.series.series_file import load_series
@@ -41,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
         return audit_files.run(options, attacks)
     if options.series is None:
         raise InvalidParameter(Problem("audit", "be given a SERIES.yaml, or --releases and --schema"))
-    series = load_series(options.series)
+    series = continued(load_series(options.series))
     records = read_view(series).records
     if not records:
         say(f"{series.name}: nothing is published yet", quiet=options.quiet)

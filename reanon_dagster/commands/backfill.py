@@ -6,6 +6,7 @@ from datetime import date
 from reanon_core.model.errors import OutOfOrder
 from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes
 from reanon_dagster.commands.publish import SEED_WARNING, summary
+from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.release import publish_ready_releases
 from reanon_dagster.releasing.release_order import next_release, nothing_to_do
 from reanon_dagster.releasing.series_view import read_view
@@ -16,7 +17,7 @@ from reanon_dagster.sources.snapshot_location import missing
 
 def run(options: argparse.Namespace) -> int:
     """Publish release after release, and say what the next one waits for."""
-    series = load_series(options.series)
+    series = continued(load_series(options.series))
     warn_of_caution(series)
     if options.seed is not None:
         warn(SEED_WARNING)

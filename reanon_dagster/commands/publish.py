@@ -7,6 +7,7 @@ from functools import partial
 from reanon_core.model.errors import counted
 from reanon_core.model.ledger import Entry
 from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes
+from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.release import CandidateMaker, Outcome, make_candidate, publish_release, require_no_gap
 from reanon_dagster.releasing.release_order import next_release, nothing_to_do, ready_release
 from reanon_dagster.releasing.series_view import read_continuable_view
@@ -18,7 +19,7 @@ SEED_WARNING = "--seed is for tests: anyone who knows the seed can replay shuffl
 
 def run(options: argparse.Namespace) -> int:
     """Publish one release through the gate."""
-    series = load_series(options.series)
+    series = continued(load_series(options.series))
     warn_of_caution(series)
     if options.seed is not None:
         warn(SEED_WARNING)

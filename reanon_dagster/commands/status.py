@@ -5,6 +5,7 @@ from datetime import date
 
 from reanon_core.model.errors import ReanonError
 from reanon_dagster.commands.output import say, table, warn
+from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.release_order import statuses
 from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.series.discovery import find_series
@@ -23,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
     code = 0
     for path in paths:
         try:
-            series = load_series(path)
+            series = continued(load_series(path))
             view = read_view(series)
         except ReanonError as error:
             if options.series:

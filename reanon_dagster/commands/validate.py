@@ -15,6 +15,7 @@ from reanon_core.model.errors import (
 )
 from reanon_dagster.commands.output import say, warn, warn_of_caution, warn_of_notes
 from reanon_dagster.releasing.candidate import Candidate
+from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.gate import require_acceptable
 from reanon_dagster.releasing.release import make_candidate, require_no_gap
 from reanon_dagster.releasing.release_order import due_day, next_release
@@ -31,8 +32,9 @@ def run(options: argparse.Namespace) -> int:
     series, problems = examine_series(options.series)
     if problems or series is None:
         return _report_errors([InvalidSchema(problems), *_snapshot_errors(series)])
-    warn_of_caution(series)
     try:
+        series = continued(series)
+        warn_of_caution(series)
         view = read_continuable_view(series)
     except Refused as error:
         return _report_errors([error, *_snapshot_errors(series)])

@@ -4,6 +4,7 @@ import json
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import Refused
+from reanon_dagster.storage import series_store
 
 if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
@@ -12,6 +13,17 @@ SAFE = (
     "title, description, owners, publish.formats, additional checks, additional releases.names at the end, "
     "releases.select and releases.columns of future releases"
 )
+
+
+def continued(series: "Series") -> "Series":
+    """The series under the rules that it began with: a default that has changed since its first release does not apply.
+
+    Raises: Refused if the store cannot be read.
+    """
+    if not series_store.has_store(series.private_folder):
+        return series
+    frozen = series_store.read_summary(series.private_folder).frozen.get("fingerprint")
+    return series if frozen is None else series.continued(json.loads(frozen))
 
 
 def require_unchanged(series: "Series", frozen: str | None) -> None:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,9 @@ from reanon_dagster.series.config import SeriesConfig, TechniqueConfig
 from reanon_dagster.series.knowledge_config import KnowledgeConfig
 from reanon_dagster.series.named_functions import with_functions
 from reanon_dagster.series.selections import Selection, parse_selections
+
+TECHNIQUE = "technique."
+"""What the keys of frozen parameters begin with."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,7 @@ class Series:
             "other": list(self.schema.other),
             "technique.name": self.config.technique.name,
         }
-        frozen |= {f"technique.{key}": value for key, value in sorted(self.parameters.items())}
+        frozen |= {f"{TECHNIQUE}{key}": value for key, value in sorted(self.parameters.items())}
         if sensitive.taxonomy is not None:
             frozen["sensitive.taxonomy"] = _digest(sensitive.taxonomy.paths)
         if self.technique.declaration.needs_knowledge and self.background is not None:
@@ -129,13 +132,31 @@ class Series:
 
     def changes(self, frozen: Mapping[str, object]) -> dict[str, tuple[object, object]]:
         """The keys whose frozen value differs from the current one, with both. More names at the end are no change."""
-        now = self.fingerprint()
+        frozen, now = {**self._former_settings(), **frozen}, self.fingerprint()
         return {
             key: (frozen.get(key), now.get(key))
             for key in sorted({*frozen, *now})
             if frozen.get(key) != now.get(key)
             and not (key == "releases.names" and _begins_with(now.get(key), frozen.get(key)))
         }
+
+    def continued(self, frozen: Mapping[str, object]) -> "Series":
+        """The series with the frozen value of each setting that the file leaves out and whose default has changed."""
+        given = self.config.technique.params
+        kept = {
+            key.removeprefix(TECHNIQUE): frozen.get(key, former)
+            for key, former in self._former_settings().items()
+            if key.removeprefix(TECHNIQUE) not in given
+        }
+        if not kept:
+            return self
+        technique = self.config.technique.model_copy(update=kept)
+        return replace(self, config=self.config.model_copy(update={"technique": technique}))
+
+    def _former_settings(self) -> dict[str, object]:
+        """The settings whose defaults have changed since 0.1.0, as they were then."""
+        formerly = self.technique.declaration.former_defaults
+        return {f"{TECHNIQUE}{key}": value for key, value in formerly.items()}
 
 
 def build_technique(config: TechniqueConfig, background: Background | None = None) -> Technique[Any, Any]:

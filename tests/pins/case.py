@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pins.people import EDUCATION, RESULTS, Crowd
+from reanon_core.catalog import TECHNIQUES
 
 AGE = "age: {kind: numeric, min_width: 2, domain: [0, 120]}"
 ZIP = "zip: {kind: numeric, min_width: 10}"
@@ -65,9 +66,16 @@ class Case:
         columns = "\n".join(f"  {column}" for column in self.columns)
         return (
             f"series: {self.name}\nsource: {self.source}\nreleases: {{{names}{self.shown}}}\n"
-            f"quasi_identifiers:\n{columns}\nsensitive: {self.sensitive}\ntechnique: {{name: {self.technique}}}\n"
+            f"quasi_identifiers:\n{columns}\nsensitive: {self.sensitive}\n"
+            f"technique: {{name: {self.technique}{self._former_defaults}}}\n"
             f"{self.more}"
         )
+
+    @property
+    def _former_defaults(self) -> str:
+        """The defaults of 0.1.0 that have changed since, in words."""
+        former = TECHNIQUES[self.technique.split(",")[0]].declaration.former_defaults
+        return "".join(f", {key}: {value}" for key, value in former.items() if f"{key}:" not in self.technique)
 
     @property
     def files(self) -> dict[str, str]:

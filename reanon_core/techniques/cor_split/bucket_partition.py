@@ -121,7 +121,7 @@ def _with_layers(
         owners.append(np.full(layers * len(own), group, np.int32))
     slot = np.concatenate([layout.slot, *slots])
     row = np.concatenate([layout.row, np.full(len(slot) - len(layout.row), COUNTERFEIT, np.int32)])
-    return Layout(row, slot, layout.starts), np.concatenate([entry_group, *owners])
+    return Layout(row, slot, layout.starts, layout.values), np.concatenate([entry_group, *owners])
 
 
 def _membership(draft: DraftGroups, places: int, groups: int) -> Membership:

@@ -8,14 +8,18 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from reanon_core.bucketing.assignment import Assignment
+from reanon_core.bucketing.balancing import Balancing
 from reanon_core.bucketing.bucketed_plan import BucketedPlan, row_groups, withheld_reasons
 from reanon_core.bucketing.count_plan import assign_new_rows, balance_buckets
 from reanon_core.bucketing.division import Division
 from reanon_core.bucketing.options import (
     CHOICES,
+    FORMER_DEFAULTS,
     NotEligibleRule,
     QiChange,
     SensitiveChange,
+    block_problems,
+    bucket_caution,
     choice_problems,
     is_whole,
     least_m_problems,
@@ -38,6 +42,11 @@ from reanon_core.techniques.cor_split.state import CorSplitState
 
 OnLifespan = Literal["refuse", "withhold"]
 LEAST_COMBINED, MOST_COMBINED = 4, 6
+COMPROMISED = (
+    "n bounds the sets of people whom releases correlate, not what compromised people exclude step by step: after "
+    "some releases an adversary who knows groups and a few values may expose most people; "
+    "docs/techniques/cor-split.md has the figures, and reanon audit --compromised 0.04 shows how far that goes"
+)
 LIFESPAN_REACHED = "published as often as max_lifespan allows"
 
 
@@ -59,13 +68,8 @@ class CorSplit:
     name: ClassVar[str] = "cor-split"
     changeable: ClassVar[frozenset[str]] = frozenset({"assignment", "not_eligible", "on_lifespan", "partition"})
     """The parameters that may change between releases: they break nothing that was promised."""
-    caution: ClassVar[str] = (
-        "n bounds the sets of people whom releases correlate, not what compromised people exclude step by step: after "
-        "some releases an adversary who knows groups and a few values may expose most people; "
-        "docs/techniques/cor-split.md has the figures, and reanon audit --compromised 0.04 shows how far that goes"
-    )
 
-    declaration: ClassVar[Declaration] = Declaration(weakest={"m": 3, "n": 2})
+    declaration: ClassVar[Declaration] = Declaration(weakest={"m": 3, "n": 2}, former_defaults=FORMER_DEFAULTS)
 
     m: int
     """The least number of values among which each person is hidden."""
@@ -85,10 +89,12 @@ class CorSplit:
     """Strict: the most groups that are combined, 4 to 6. Small components are decided exactly."""
     partition: Partition = "repair"
     """How buckets become groups: split as in m-invariance with unsafe groups repaired (repair), or as in the paper."""
+    balancing: Balancing = "blind"
+    """How buckets are balanced: with counterfeits alone (blind), or with new rows first, as in the paper (filled)."""
     assignment: Assignment = "deep"
     """How new rows are assigned: as in the paper, to existing buckets first (stable), or to deep ones first (deep)."""
     not_eligible: NotEligibleRule = "refuse"
-    """What to do if a value is too frequent among the new rows: refuse, defer the surplus, or pad with counterfeits."""
+    """If a value is too frequent among the new rows: refuse, form blocks of values, defer the surplus, or pad."""
     on_sensitive_change: SensitiveChange = "refuse"
     """What to do if a person's sensitive value changed: refuse, or begin an episode (same or disjoint signature)."""
     on_qi_change: QiChange = "allow"
@@ -98,6 +104,7 @@ class CorSplit:
         """Validate the parameters, and choose n once for all releases."""
         choices = {**CHOICES, "on_lifespan": OnLifespan, "partition": Partition}
         problems = [*least_m_problems(self.m), *self._degree_problems(), *choice_problems(self, choices)]
+        problems += block_problems(self)
         if not isinstance(self.strict, bool):
             problems.append(Problem("strict", "be true or false", str(self.strict)))
         if not is_whole(self.combine) or not LEAST_COMBINED <= self.combine <= MOST_COMBINED:
@@ -106,6 +113,11 @@ class CorSplit:
         require(problems, InvalidParameter)
         if self.degree >= self.m:
             raise AssertionError("n is below m")
+
+    @property
+    def caution(self) -> str:
+        """What n does not bound, and what the paper's way of balancing tells somebody who knows the algorithm."""
+        return "; ".join(filter(None, [COMPROMISED, bucket_caution(self)]))
 
     @cached_property
     def degree(self) -> int:
@@ -157,9 +169,9 @@ class CorSplit:
         kept = self._within_lifespan(snapshot, state)
         here = snapshot if kept.all() else snapshot.rows(np.flatnonzero(kept), selected=None)
         divided = divide_rows(here, state, self, rng)  # phase 1: division
-        balanced = balance_buckets(divided.counts, self.m)  # phase 2: balancing
+        balanced = balance_buckets(divided.counts, self.m, self.balancing)  # phase 2: balancing
         assigned = assign_new_rows(divided.counts, balanced, self.m, self.assignment)  # phase 3: assignment
-        layout = move_rows(here, divided, assigned, rng)
+        layout = move_rows(here, divided, assigned, self.balancing, rng)
         buckets = Buckets(
             layout=layout,
             signatures=assigned.signatures,
@@ -168,7 +180,7 @@ class CorSplit:
         )
         safe = partition_buckets(here, buckets, state, self._safety, self.partition, rng)  # phase 4: Cor-Partition
         found = row_groups(here.size, safe.layout, safe.entry_group, assigned.signatures)
-        withheld = withheld_reasons(int(divided.withheld.sum()))
+        withheld = withheld_reasons(deferred=int(divided.withheld.sum()), stranded=divided.stranded)
         expired = snapshot.size - here.size
         return CorSplitPlan(
             group=_for_all_rows(found.group, kept, WITHHELD),

@@ -7,14 +7,18 @@ from typing import ClassVar
 import numpy as np
 
 from reanon_core.bucketing.assignment import Assignment
+from reanon_core.bucketing.balancing import Balancing
 from reanon_core.bucketing.bucket_split import split_buckets
 from reanon_core.bucketing.bucketed_plan import BucketedPlan, row_groups, withheld_reasons
 from reanon_core.bucketing.count_plan import assign_new_rows, balance_buckets
 from reanon_core.bucketing.options import (
     CHOICES,
+    FORMER_DEFAULTS,
     NotEligibleRule,
     QiChange,
     SensitiveChange,
+    block_problems,
+    bucket_caution,
     choice_problems,
     least_m_problems,
     refuse_other_columns,
@@ -39,16 +43,17 @@ class MInvariance:
     name: ClassVar[str] = "m-invariance"
     changeable: ClassVar[frozenset[str]] = frozenset({"assignment", "not_eligible"})
     """The parameters that may change between releases: they break nothing that was promised."""
-    caution: ClassVar[str] = ""
 
-    declaration: ClassVar[Declaration] = Declaration(weakest={"m": 2})
+    declaration: ClassVar[Declaration] = Declaration(weakest={"m": 2}, former_defaults=FORMER_DEFAULTS)
 
     m: int
     """The least number of values among which each person is hidden."""
+    balancing: Balancing = "blind"
+    """How buckets are balanced: with counterfeits alone (blind), or with new rows first, as in the paper (filled)."""
     assignment: Assignment = "deep"
     """How new rows are assigned: as in the paper, to existing buckets first (stable), or to deep ones first (deep)."""
     not_eligible: NotEligibleRule = "refuse"
-    """What to do if a value is too frequent among the new rows: refuse, defer the surplus, or pad with counterfeits."""
+    """If a value is too frequent among the new rows: refuse, form blocks of values, defer the surplus, or pad."""
     on_sensitive_change: SensitiveChange = "refuse"
     """What to do if a person's sensitive value changed: refuse, or begin an episode (same or disjoint signature)."""
     on_qi_change: QiChange = "allow"
@@ -56,7 +61,12 @@ class MInvariance:
 
     def __post_init__(self) -> None:
         """Validate the parameters."""
-        require([*least_m_problems(self.m), *choice_problems(self, CHOICES)], InvalidParameter)
+        require([*least_m_problems(self.m), *choice_problems(self, CHOICES), *block_problems(self)], InvalidParameter)
+
+    @property
+    def caution(self) -> str:
+        """What the paper's way of balancing, and two ways out, tell somebody who knows the algorithm."""
+        return bucket_caution(self)
 
     def promises(self) -> tuple[Promise, ...]:
         """Groups with m values each, all different, and for each person always the same values."""
@@ -91,9 +101,9 @@ class MInvariance:
         Raises: Unpublishable (NotEligible among others); nothing is changed.
         """
         divided = divide_rows(snapshot, state, self, rng)  # phase 1: division
-        balanced = balance_buckets(divided.counts, self.m)  # phase 2: balancing
+        balanced = balance_buckets(divided.counts, self.m, self.balancing)  # phase 2: balancing
         assigned = assign_new_rows(divided.counts, balanced, self.m, self.assignment)  # phase 3: assignment
-        layout = move_rows(snapshot, divided, assigned, rng)
+        layout = move_rows(snapshot, divided, assigned, self.balancing, rng)
         extent = grown_extent(snapshot, state.extent)
         scales = length_scales(extent[1] - extent[0], layout.deepest)
         split = split_buckets(snapshot.qi, layout, assigned.signatures, extent[0], scales)  # phase 4: split
@@ -102,7 +112,7 @@ class MInvariance:
             group=found.group,
             groups=found.groups,
             counterfeits=found.counterfeits,
-            withheld=withheld_reasons(int(divided.withheld.sum())),
+            withheld=withheld_reasons(deferred=int(divided.withheld.sum()), stranded=divided.stranded),
             division=divided.division,
             signatures=assigned.signatures,
             signature=found.signature,

@@ -93,15 +93,16 @@ def test_balancing_in_bulk_equals_balancing_row_by_row(case: tuple[int, Signatur
     assert (taken.tolist(), counterfeits.tolist()) == literal_balance(signatures, old, pool, m)
 
 
+@pytest.mark.parametrize("balancing", ["blind", "filled"])
 @pytest.mark.parametrize("how", ["paper", "stable", "deep"])
 @given(case=buckets())
 @settings(max_examples=200)
 def test_every_bucket_ends_balanced_and_every_new_row_is_placed(
-    case: tuple[int, Signatures, np.ndarray, np.ndarray], how: str
+    case: tuple[int, Signatures, np.ndarray, np.ndarray], how: str, balancing: str
 ) -> None:
     m, signatures, old, pool = case
-    counts = BucketCounts(signatures, old, pool)
-    plan = assign_new_rows(counts, balance_buckets(counts, m), m, how)
+    counts = BucketCounts(signatures, old, np.zeros_like(old), pool)
+    plan = assign_new_rows(counts, balance_buckets(counts, m, balancing), m, how)
     total = plan.taken + plan.counterfeits
     total[: len(old)] += old
     for number in range(plan.signatures.count):
@@ -136,7 +137,7 @@ def test_rows_move_to_slots_of_their_own_value_in_keyed_order() -> None:
     sensitive = np.array([0, 1, 1, 2, 1], dtype=np.int32)
     old_slot = np.array([0, -1, -1, -1, -1], dtype=np.int32)
     layout = lay_out(
-        signatures=signatures,
+        values=signatures.values,
         old_slot=old_slot,
         sensitive=sensitive,
         withheld=array([0, 1, 0]),
@@ -144,6 +145,7 @@ def test_rows_move_to_slots_of_their_own_value_in_keyed_order() -> None:
         pads=array([0, 0, 0]),
         counterfeits=array([0, 0, 0, 0]),
         order=np.array([5, 4, 3, 2, 1], dtype=np.uint64),
+        allocation=None,
         rng=np.random.default_rng(0),
     )
     # Value 1 has the rows 4, 2, 1 in keyed order: the first is withheld, the next two go to slots 1 and 2.

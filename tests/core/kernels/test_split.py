@@ -40,7 +40,7 @@ def test_the_compiled_split_makes_the_groups_of_the_literal_one(
     slot = np.repeat(np.arange(len(starts) - 1), np.diff(starts)).astype(np.int32)
     signatures = Signatures.of([tuple(range(lists)) for lists, _ in sizes])
     extent = np.tile(np.array([[-spread // 2], [spread]], dtype=np.int64), attributes)
-    layout = Layout(row, slot, starts)
+    layout = Layout(row, slot, starts, signatures.values)
     scales = length_scales(extent[1] - extent[0], layout.deepest)
     group = split_buckets(qi, layout, signatures, extent[0], scales)
 

@@ -15,9 +15,11 @@ from reanon_core.bucketing.assignment import Assignment
 from reanon_core.catalog import own_checks
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, NotEligible, TooFewValues, Unpublishable
 from reanon_core.model.ledger import Entry, Ledger
+from reanon_core.model.publication import Publication
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.publishing import publish
+from reanon_core.techniques.m_invariance.state import MInvarianceState
 from reanon_core.techniques.m_invariance.technique import MInvariance
 
 VALUES = 6
@@ -141,14 +143,24 @@ def test_episodes_have_the_same_or_a_disjoint_signature(seed: int) -> None:
         run(technique, snapshots, seed)
 
 
-def test_a_value_that_cannot_be_hidden_anew_is_refused_with_the_numbers() -> None:
-    technique, rng = MInvariance(m=3, on_sensitive_change="episode"), np.random.default_rng(0)
+def dead_end(technique: MInvariance) -> Publication[MInvarianceState]:
+    """One of six people among three values gets the fourth, so that no three are left."""
+    rng = np.random.default_rng(0)
     few = schema().with_sensitive_values(schema().sensitive.values[:4])
     people = {p: p % 3 for p in range(6)}
     state = publish(technique, replace(snapshot(people), schema=few), technique.initial_state(), rng).state
-    second = replace(snapshot(people | {0: 3}), schema=few)
+    return publish(technique, replace(snapshot(people | {0: 3}), schema=few), state, rng)
+
+
+def test_a_value_that_cannot_be_hidden_anew_is_refused_with_the_numbers_by_the_papers_balancing() -> None:
     with pytest.raises(TooFewValues, match="only 1 of 4 known values are left"):
-        publish(technique, second, state, rng)
+        dead_end(MInvariance(m=3, on_sensitive_change="episode", balancing="filled"))
+
+
+def test_a_person_who_cannot_be_hidden_anew_is_withheld_and_counted() -> None:
+    second = dead_end(MInvariance(m=3, on_sensitive_change="episode"))
+    assert second.withheld == {"their value has changed and no signature is left for them": 1}
+    assert second.trace.persons.tolist() == [1, 2, 3, 4, 5]
 
 
 def test_changed_quasi_identifiers_are_refused_only_where_the_series_says_so() -> None:
@@ -180,7 +192,7 @@ def test_all_wrong_parameters_are_named_at_once() -> None:
     assert str(caught.value).splitlines() == [
         "m (1) must be a whole number of at least 2",
         f"assignment (best) must be one of {', '.join(get_args(Assignment))}",
-        "not_eligible (hope) must be one of refuse, defer, pad",
+        "not_eligible (hope) must be one of refuse, blocks, defer, pad",
     ]
 
 

@@ -1,0 +1,43 @@
+"""Blocks: how new rows that are not m-eligible enter the buckets, whatever value is too frequent.
+
+Paper: none; departure D13 of m-invariance.
+"""
+
+import numpy as np
+
+from reanon_core.bucketing.signatures import Signature
+from reanon_core.kernels.siphash import keyed_permutation
+from reanon_core.model.arrays import Bool, Int64
+
+
+def value_blocks(pool: Int64, known: Bool, m: int, rng: np.random.Generator) -> list[Signature]:
+    """Disjoint signatures that hold every value of the new rows: runs of m or more values of similar frequency.
+
+    Every new row goes to the block of its value, and counterfeits fill the shortages, so runs of similar counts are
+    cheap. `known` [values] says which values earlier releases have shown. Fewer than m values are joined by known ones.
+
+    Ensures: a permutation of the counts within one block leaves the probability of these blocks unchanged. That is why
+    chance decides between values of equal count, and why only known values may join: a value that no new row has
+    could not be published otherwise. An empty list if there are no such blocks.
+    """
+    present = pool > 0
+    distinct = int(present.sum())
+    if distinct < m:
+        if not distinct or not known[present].all() or int(known.sum()) < m:
+            return []
+        return [_signature(_by_count(pool, known, rng)[:m])]
+    ordered = _by_count(pool, present, rng)
+    starts = range(0, distinct - distinct % m, m)
+    ends = [*list(starts)[1:], distinct]
+    return [_signature(ordered[start:end]) for start, end in zip(starts, ends, strict=True)]
+
+
+def _by_count(pool: Int64, among: Bool, rng: np.random.Generator) -> Int64:
+    """These values, the most frequent first, in random order where counts are equal."""
+    listed = np.flatnonzero(among)
+    listed = listed[keyed_permutation(len(listed), rng)]
+    return listed[np.argsort(-pool[listed], kind="stable")]
+
+
+def _signature(values: Int64) -> Signature:
+    return tuple(sorted(values.tolist()))

@@ -14,7 +14,7 @@ from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.model.errors import Unpublishable
 from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.model.reading import Reading
-from reanon_core.model.release import UNPUBLISHED, Boxes
+from reanon_core.model.release import UNPUBLISHED, Boxes, covers
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.techniques.sequential.admission import Admission, PublicTable, admit
 from reanon_core.techniques.sequential.batches import Batch, batch_of
@@ -122,13 +122,14 @@ class Seen:
     def of(entry: Entry) -> "Seen":
         """The release of this entry."""
         release, table = entry.release, entry.snapshot
-        low, high = release.boxes.low[:, release.group], release.boxes.high[:, release.group]
+        boxes, where = release.boxes, release.group
+        low, high, missing = boxes.low[:, where], boxes.high[:, where], boxes.missing[:, where]
         suffix = np.vstack([release.sensitive[None], release.other])
         qi = table.qi[:, table.persons.searchsorted(entry.trace.persons)]
-        covers = ((low[:, None] <= qi[:, :, None]) & (qi[:, :, None] <= high[:, None])).all(axis=0)
+        inside: Bool = np.logical_and.reduce(covers(low[:, None], high[:, None], missing[:, None], qi[:, :, None]))
         fits: dict[tuple[int, ...], Bool] = {}
         for row, own in enumerate(map(tuple, suffix.T.tolist())):
-            fits[own] = covers[:, row] | fits[own] if own in fits else covers[:, row]
+            fits[own] = inside[:, row] | fits[own] if own in fits else inside[:, row]
         return Seen(table.in_table(), entry.trace.persons, _bag(np.vstack([low, high, suffix])), fits)
 
     def exchangeable(self, snapshot: Snapshot, new: Bool) -> Bool:

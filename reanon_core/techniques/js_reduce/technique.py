@@ -22,7 +22,14 @@ from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.protocols import Declaration, Promise
 from reanon_core.recoding.attribute_scales import grown_extent
-from reanon_core.techniques.js_reduce.generalization import Distance, LeftoverRule, Leftovers, generalize
+from reanon_core.techniques.js_reduce.generalization import (
+    CutRule,
+    CutsBy,
+    Distance,
+    LeftoverRule,
+    Leftovers,
+    generalize,
+)
 from reanon_core.techniques.js_reduce.reading import readings
 from reanon_core.techniques.js_reduce.state import JsReduceState
 
@@ -49,7 +56,7 @@ class JsReduce:
     """
 
     name: ClassVar[str] = "js-reduce"
-    changeable: ClassVar[frozenset[str]] = frozenset({"max_run"})
+    changeable: ClassVar[frozenset[str]] = frozenset({"max_run", "cuts_by", "run"})
     caution: ClassVar[str] = (
         "js-reduce limits what an adversary with the assumed background knowledge gains; "
         "it does not bound the posterior of any person's value (docs/guarantees.md)"
@@ -79,6 +86,11 @@ class JsReduce:
     """How the assumed adversary divides a group's values among its members."""
     mode: Mode = "product"
     """How the assumed adversary combines releases: as if independent (product), or only possible sequences (filter)."""
+    cuts_by: CutsBy = "principle"
+    """Where groups begin and end: as soon as the thresholds hold, as in the paper (principle), or after `run` rows
+    along the curve, whatever their values (quasi-identifiers)."""
+    run: int | None = None
+    """quasi-identifiers: the least number of rows of a group; default 5 k. Longer runs are withheld less often."""
     background: Background | None = field(default=None, init=False, repr=False, compare=False)
     """The adversary's assumed knowledge; None: counted in the original tables. Set by `informed`."""
 
@@ -98,7 +110,9 @@ class JsReduce:
         whole = isinstance(self.max_run, int) and not isinstance(self.max_run, bool)
         if not whole or (self.max_run != 0 and isinstance(self.k, int) and self.max_run < self.k):
             problems.append(Problem("max_run", "be a whole number of at least k, or 0", str(self.max_run)))
+        problems += self._run_problems()
         for option, allowed in (
+            ("cuts_by", CutsBy),
             ("leftovers", Leftovers),
             ("distance", Distance),
             ("posterior", Engine),
@@ -108,6 +122,18 @@ class JsReduce:
                 choices = ", ".join(get_args(allowed))
                 problems.append(Problem(option, f"be one of {choices}", str(getattr(self, option))))
         require(problems, InvalidParameter)
+
+    def _run_problems(self) -> list[Problem]:
+        """What is wrong with the rule that cuts the curve."""
+        run, blind = self.run, self.cuts_by == "quasi-identifiers"
+        problems = []
+        if run is not None and not blind:
+            problems.append(Problem("run", "be left out unless cuts_by is quasi-identifiers", str(run)))
+        elif run is not None and (isinstance(run, bool) or not isinstance(run, int) or run < self.k):
+            problems.append(Problem("run", "be a whole number of at least k", str(run)))
+        if blind and self.leftovers == "relax":
+            problems.append(Problem("leftovers", "be suppress or merge if cuts_by is quasi-identifiers", "relax"))
+        return problems
 
     def informed(self, background: Background | None) -> "JsReduce":
         """The same technique against an adversary with this knowledge."""
@@ -197,6 +223,7 @@ class JsReduce:
             self.thresholds(),
             self.distance,
             LeftoverRule(how=self.leftovers, slack=float(self.slack)),
+            CutRule(by=self.cuts_by, run=self.run or 5 * self.k),
         )
         if snapshot.size and not grouping.groups:
             raise Unpublishable(self._refusal(snapshot, grouping.withheld))

@@ -27,7 +27,9 @@ def value_order_count(values: Sequence[int]) -> int:
 
 
 def draws_of(batch: Batch, ell: int, *, ring: bool) -> Iterator[tuple[Worlds, Fraction]]:
-    """The worlds that can be drawn for these buckets, and how likely each is.
+    """The worlds that can be drawn for these buckets, in one order of each set of worlds, and how likely each is.
+
+    A release matches worlds in random order, so their own order does not matter.
 
     Requires: with ring worlds, ell is 2. The random walks of more worlds are not uniform, and are not enumerated.
     """
@@ -38,14 +40,18 @@ def draws_of(batch: Batch, ell: int, *, ring: bool) -> Iterator[tuple[Worlds, Fr
         else symmetric_draws(tuple(batch.sensitive[people].tolist()), ell)
         for people in members
     ]
+    found: dict[tuple[Images, Cells], Fraction] = {}
     for drawn in product(*(one.items() for one in each)):
-        images = np.empty((ell - 1, len(batch.persons)), dtype=np.int32)
-        cell, cells = np.empty(len(batch.persons), dtype=np.int32), 0
+        image, cell, cells = np.empty((ell - 1, len(batch.persons)), dtype=np.int64), [0] * len(batch.persons), 0
         for people, ((places, own), _) in zip(members, drawn, strict=True):
-            images[:, people] = people[np.array(places)]
-            cell[people] = np.array(own) + cells
+            image[:, people] = people[np.array(places)]
+            for person, line in zip(people.tolist(), own, strict=True):
+                cell[person] = cells + line
             cells += max(own) + 1
-        yield Worlds(images, cell, batch.bucket), prod((chance for _, chance in drawn), start=Fraction(1))
+        key = tuple(sorted(map(tuple, image.tolist()))), tuple(cell)
+        found[key] = found.get(key, Fraction(0)) + prod((chance for _, chance in drawn), start=Fraction(1))
+    for (images, lines), chance in found.items():
+        yield Worlds(np.array(images, dtype=np.int32), np.array(lines, dtype=np.int32), batch.bucket), chance
 
 
 def symmetric_draws(values: tuple[int, ...], ell: int) -> BucketDraws:

@@ -24,7 +24,7 @@ from reanon_core.techniques.sequential.shown_people import ShownPeople, shown_pe
 from reanon_core.techniques.sequential.state import WorldsState
 
 WorldKind = Literal["symmetric", "ring"]
-Buckets = Literal["mondrian", "qi-only"]
+Buckets = Literal["blind", "qi-only", "mondrian"]
 Approach = Literal["sequential", "non-sequential", "homogeneous"]
 BatchRule = Literal["refuse", "wait"]
 DeleteRule = Literal["refuse", "defer"]
@@ -55,7 +55,11 @@ class Sequential:
     )
 
     declaration: ClassVar[Declaration] = Declaration(
-        weakest={"ell": 2}, columns_vary=True, has_worlds=True, has_readings=True
+        weakest={"ell": 2},
+        columns_vary=True,
+        has_worlds=True,
+        has_readings=True,
+        former_defaults={"buckets": "mondrian"},
     )
 
     ell: int
@@ -64,10 +68,12 @@ class Sequential:
     """How worlds are built: so that all are equally likely (symmetric), or as in the paper (ring)."""
     loss: Loss = "lm"
     """The loss that a release minimizes: lm (the loss metric, in codes) or em (the entropy measure, in bits)."""
-    buckets: Buckets = "mondrian"
-    """How people are divided into buckets: by cuts that consider sensitive values, or quasi-identifiers only."""
+    buckets: Buckets = "blind"
+    """How people are divided into buckets: by quasi-identifiers alone (blind, qi-only), so that a reader of the source
+    learns nothing from the cuts, or by cuts that consider sensitive values (mondrian)."""
     bucket_size: int | None = None
-    """qi-only: the least number of people in a bucket; default 8 ell. Larger buckets are refused less often."""
+    """blind, qi-only: the least number of people in a bucket. The default of blind follows from how frequent values are
+    among the new people, that of qi-only is 8 ell. Larger buckets are refused less often."""
     approach: Approach = "sequential"
     """How releases are generalized: each by itself (sequential), or, for comparison, as projections of one table."""
     on_batch: BatchRule = "refuse"
@@ -85,8 +91,8 @@ class Sequential:
         size = self.bucket_size
         if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 2):
             problems.append(Problem("bucket_size", "be a whole number of at least 2", str(size)))
-        if size is not None and self.buckets != "qi-only":
-            problems.append(Problem("bucket_size", "be left out unless buckets is qi-only", str(size)))
+        if size is not None and self.buckets == "mondrian":
+            problems.append(Problem("bucket_size", "be left out if buckets is mondrian", str(size)))
         for option, allowed in (
             ("worlds", WorldKind),
             ("loss", Loss),

@@ -209,19 +209,25 @@ def test_ring_worlds_are_caught_where_symmetric_ones_are_not() -> None:
     assert max(greatest["symmetric"]) == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("ell", [2, 3])
-def test_no_posterior_passes_one_in_ell_with_qi_only_buckets_and_symmetric_worlds(seed: int, ell: int) -> None:
-    random = Random(seed)
-    whole = table(random, 5 if ell == 2 else 6, values=3, columns=("age", "disease"))
-    technique = Sequential(ell=ell, buckets="qi-only", bucket_size=2)
-    try:
-        ledger = published(technique, [whole, replace(whole, columns=("city", "rank", "disease"))], seed)
-    except Unpublishable:
-        return
-    (reading,) = technique.readings(ledger)
-    assert reading.complete
-    assert greatest_posterior(reading).max() <= 1 / ell + 1e-12
+@pytest.mark.parametrize(
+    ("ell", "options"), [(2, {}), (3, {}), (2, {"bucket_size": 2}), (2, {"approach": "homogeneous"})], ids=str
+)
+def test_no_posterior_passes_one_in_ell_with_blind_buckets_and_symmetric_worlds(
+    ell: int, options: dict[str, object]
+) -> None:
+    technique, decided = Sequential(ell=ell, **options), 0  # type: ignore[arg-type]
+    for seed in range(3):
+        people, values = (5, 3) if ell == 2 else (4, 4)
+        whole = table(Random(seed), people, values=values, columns=("age", "disease"))
+        try:
+            ledger = published(technique, [whole, replace(whole, columns=("city", "rank", "disease"))], seed)
+        except Unpublishable:
+            continue
+        (reading,) = technique.readings(ledger)
+        assert reading.complete
+        assert greatest_posterior(reading).max() <= 1 / ell + 1e-12
+        decided += 1
+    assert decided
 
 
 def test_people_who_waited_give_away_that_they_were_not_diverse() -> None:

@@ -78,7 +78,7 @@ class Sequential:
     on_delete: DeleteRule = "refuse"
     """What to do when people leave: refuse, or keep publishing them until their whole cell has left."""
     on_bare: BareRule = "refuse"
-    """What to do with a release of quasi-identifiers alone, which would be published exactly: refuse, or publish."""
+    """What to do with a release of quasi-identifiers alone, which would not be generalized: refuse, or publish."""
 
     def __post_init__(self) -> None:
         """Validate the parameters."""
@@ -217,8 +217,8 @@ class Sequential:
         suffix = (snapshot.schema.sensitive.name, *snapshot.schema.other)
         if columns is not None and self.on_bare == "refuse" and not set(columns) & set(suffix):
             raise Unpublishable(
-                f"the release shows only quasi-identifiers ({', '.join(columns)}) and would publish them exactly, "
-                f"because without a sensitive column nothing is generalized. If you intend this, set on_bare: publish"
+                f"the release shows only quasi-identifiers ({', '.join(columns)}) and would not generalize them, "
+                f"because there is no sensitive column to hide. If you intend this, set on_bare: publish"
             )
 
     def _refuse_departures(self, arrivals: Arrivals) -> None:

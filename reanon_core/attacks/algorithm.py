@@ -64,6 +64,14 @@ class AlgorithmAttack:
         for reading in knowledge.readings():
             tally.add(reading)
         everyone = _distinct([presence.persons for presence in knowledge.presences])
+        if len(everyone) and not tally.read:
+            raise InvalidParameter(
+                Problem(
+                    "the attack algorithm",
+                    "be given releases that it can read",
+                    help="these are too large for it, or were made with other parameters",
+                )
+            )
         persons, inferred = tally.exposed()
         return Findings(
             attack=self.name,
@@ -71,7 +79,7 @@ class AlgorithmAttack:
             persons=persons,
             inferred=inferred,
             confidence=np.ones(len(persons)),
-            note=tally.note(),
+            note=tally.note(len(everyone)),
             extra=tally.extra(),
         )
 
@@ -81,6 +89,7 @@ class _Tally:
     """What the readings so far show."""
 
     numbers: dict[str, int] = field(default_factory=lambda: dict.fromkeys(NUMBERS, 0))
+    read: list[Int64] = field(default_factory=list)
     certain: list[Int64] = field(default_factory=list)
     inferred: list[Int32] = field(default_factory=list)
     fewer: list[Int64] = field(default_factory=list)
@@ -93,6 +102,7 @@ class _Tally:
         likelihood = np.exp(reading.log_likelihood - reading.log_likelihood.max())
         possible, moved = np.isfinite(reading.log_likelihood), reading.log_likelihood != 0
         relabelled = relabellings(reading)
+        self.read.append(reading.persons)
         self._count("readings", 1)
         self._count("readings that are not complete", int(not reading.complete))
         self.numbers["releases left out"] = max(reading.unread, self.numbers["releases left out"])
@@ -131,17 +141,20 @@ class _Tally:
     def extra(self) -> dict[str, float]:
         """The numbers by name."""
         return {name: float(count) for name, count in self.numbers.items()} | {
+            "people read": float(len(_distinct(self.read))),
             "people left with fewer values": float(len(_distinct(self.fewer))),
             "people with an uneven posterior": float(len(_distinct(self.uneven))),
             "greatest posterior": self.greatest,
             "greatest posterior if it is known who shares a value": self.greatest_relabelled,
         }
 
-    def note(self) -> str:
+    def note(self, people: int) -> str:
         """What the numbers mean."""
         found = self.numbers
         unequal, incomplete = found["readings with unequal relabellings"], found["readings that are not complete"]
         parts = [NOTE, f"{found['readings']:,} buckets or groups were read"]
+        if (covered := len(_distinct(self.read))) < people:
+            parts.append(f"they hold {covered:,} of {people:,} people, and nothing is said of the others")
         if unequal:
             parts.append(f"in {unequal:,} of them the publication tells some relabelling of the values from the truth")
         if incomplete:

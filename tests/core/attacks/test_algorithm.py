@@ -1,6 +1,7 @@
 """The adversary who knows the algorithm: the smallest cases, the paper's own example, and what may be concluded."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from math import inf, log
 from typing import Any
 
@@ -175,3 +176,15 @@ def test_a_person_in_several_readings_is_exposed_once() -> None:
 
 def test_without_readings_every_number_is_there_and_zero() -> None:
     assert set(concluded([]).extra.values()) == {0.0}
+
+
+def test_people_whom_no_reading_holds_are_counted_and_no_reading_at_all_is_an_error() -> None:
+    technique = MInvariance(m=2)
+    ledger = smallest(technique)
+    known = with_algorithm(technique, ledger, ledger.knowledge())
+    first = next(technique.readings(ledger))
+    found = AlgorithmAttack().run(ledger.history(), replace(known, readings=lambda: iter([first])))
+    assert found.extra["people read"] == 2
+    assert "they hold 2 of 5 people, and nothing is said of the others" in found.note
+    with pytest.raises(InvalidParameter, match="too large for it, or were made with other parameters"):
+        AlgorithmAttack().run(ledger.history(), replace(known, readings=lambda: iter([])))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reanon_core.adversary_knowledge import with_background
+from reanon_core.adversary_knowledge import with_algorithm, with_background
 from reanon_core.catalog import ATTACKS, METRICS, build_attack
 from reanon_core.finding_truth import with_truth
 from reanon_core.judgement import history_verdicts
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from reanon_core.model.background import Background
     from reanon_core.model.knowledge import Knowledge
     from reanon_core.model.ledger import Ledger
-    from reanon_core.protocols import Check
+    from reanon_core.protocols import Check, Technique
 
 
 def run_attack(
     name: str,
+    technique: "Technique[Any, Any]",
     ledger: "Ledger",
     background: "Background | None",
     *,
@@ -29,17 +30,19 @@ def run_attack(
     groups_known: bool,
     rng: np.random.Generator,
 ) -> Findings:
-    """What an attack finds in all releases, and how much of it is true.
+    """What an attack finds in all releases of the technique, and how much of it is true.
 
-    Raises: InvalidParameter if there is no such attack, or if it cannot run on so much data.
+    Raises: InvalidParameter if there is no such attack, or if it cannot run on these data.
     """
     knowledge = _knowledge(ledger, background, compromised, rng, groups_known=groups_known)
+    knowledge = with_algorithm(technique, ledger, knowledge)
     return with_truth(build_attack(name).run(ledger.history(), knowledge), ledger, knowledge)
 
 
 def audit_table(
     checks: "Sequence[Check]",
     names: Sequence[str],
+    technique: "Technique[Any, Any]",
     ledger: "Ledger",
     background: "Background | None",
     *,
@@ -50,7 +53,7 @@ def audit_table(
 ) -> PrivateTable:
     """One row for each check of each release, then one for each attack on all of them.
 
-    An attack that cannot run on so much data has no number, and a note that says why.
+    An attack that cannot run on these data has no number, and a note that says why.
 
     Raises: InvalidParameter if there is no such attack.
     """
@@ -62,6 +65,7 @@ def audit_table(
             answer = {"holds": verdict.holds, "violations": verdict.violations, "note": verdict.sentence}
             rows.append({"kind": "check", "name": check.name, "release": name, **answer})
     knowledge = _knowledge(ledger, background, compromised, rng, groups_known=groups_known)
+    knowledge = with_algorithm(technique, ledger, knowledge)
     for attack in [build_attack(name) for name in (ATTACKS if attacks is None else attacks)]:
         try:
             found = with_truth(attack.run(ledger.history(), knowledge), ledger, knowledge)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any, cast
 
+from reanon_core.attacks.algorithm import AlgorithmAttack
 from reanon_core.attacks.background import BackgroundAttack
 from reanon_core.attacks.compromised import CompromisedAttack
 from reanon_core.attacks.difference import DifferenceAttack
@@ -86,6 +87,7 @@ ATTACKS: dict[str, type[Attack]] = {
     "linear": LinearAttack,
     "background": BackgroundAttack,
     "worlds": WorldsAttack,
+    "algorithm": AlgorithmAttack,
 }
 
 METRICS: dict[str, type[Metric]] = {

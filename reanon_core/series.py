@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -13,18 +13,15 @@ from reanon_core.columns import Categorical, Date, Numeric
 from reanon_core.judgement import judge, require_verdicts
 from reanon_core.model.errors import (
     InvalidParameter,
-    InvalidSchema,
     InvalidSnapshot,
     OutOfOrder,
     Problem,
-    collect_problems,
     require,
 )
-from reanon_core.model.published_columns import clash_problems
 from reanon_core.model.schema import Schema, Sensitive
 from reanon_core.published_release import PublishedRelease
 from reanon_core.publishing import publish
-from reanon_core.series_arguments import require_release_arguments, require_series_arguments
+from reanon_core.series_arguments import require_release_arguments, require_series_arguments, series_schema
 from reanon_core.tables.frames import PrivateTable, frame_columns
 from reanon_core.tables.ids import KEY_BYTES
 from reanon_core.tables.snapshot_table import CodedTable, coded_table, restricted
@@ -58,9 +55,10 @@ class Series:
     ones. A release that fails is refused, and the series stays as it was. The object holds the ids and the values of
     everyone: it is private, and so are `trace`, `attack`, `audit` and `ledger`. A PublishedRelease is public.
 
-    `memory=False` starts every release from nothing, and judges it alone: the naive baseline for comparisons, unsafe
-    as a series. `seed` makes the releases and the pseudonyms predictable; it is for tests and experiments only. Without
-    it both come from the operating system.
+    `ends="grid"` aligns intervals to bins that are the same in every release; with `"exact"` their ends are values of
+    people, as in 0.1.0. `memory=False` starts every release from nothing, and judges it alone: the naive baseline for
+    comparisons, unsafe as a series. `seed` makes the releases and the pseudonyms predictable; it is for tests and
+    experiments only. Without it both come from the operating system.
 
     Raises: InvalidSchema, InvalidParameter with every problem at once.
     """
@@ -74,6 +72,7 @@ class Series:
         technique: "Technique[Any, Any]",
         other: Sequence[str] = (),
         checks: "Sequence[Check]" = (),
+        ends: Literal["grid", "exact"] = "grid",
         memory: bool = True,
         seed: int | None = None,
     ) -> None:
@@ -85,12 +84,13 @@ class Series:
                 "technique": technique,
                 "other": other,
                 "checks": checks,
+                "ends": ends,
                 "memory": memory,
                 "seed": seed,
             }
         )
         self._id = id
-        self._schema = _schema(id, sensitive, quasi_identifiers, other)
+        self._schema = series_schema(id, sensitive, quasi_identifiers, other, ends)
         technique.accepts(self._schema)
         self._technique, self._memory, self._seed = technique, memory, seed
         self._checks = (*own_checks(technique), *checks)
@@ -198,10 +198,11 @@ class Series:
         The adversary knows who is in each release, with their quasi-identifiers; the values of a random share
         `compromised` of the people; and, if `groups_known`, the group of each person.
 
-        Raises: InvalidParameter if there is no such attack, or if it cannot run on so much data.
+        Raises: InvalidParameter if there is no such attack, or if it cannot run on these data.
         """
+        technique, ledger, rng = self._technique, self.ledger(), self._rng()
         return run_attack(
-            name, self.ledger(), self._background(), compromised=compromised, groups_known=groups_known, rng=self._rng()
+            name, technique, ledger, self._background(), compromised=compromised, groups_known=groups_known, rng=rng
         )
 
     def audit(
@@ -214,6 +215,7 @@ class Series:
         return audit_table(
             self._checks,
             [release.name for release in self.releases],
+            self._technique,
             self.ledger(),
             self._background(),
             attacks=attacks,
@@ -273,26 +275,3 @@ def _mask(selected: "npt.ArrayLike", coded: CodedTable) -> "np.ndarray[Any, np.d
         rule = f"say true or false for each of the {len(coded.people.order)} rows of the frame"
         raise InvalidSnapshot(Problem("selected", rule, f"{mask.dtype} of shape {mask.shape}"))
     return mask[coded.people.order]
-
-
-def _schema(
-    id_column: str,
-    sensitive: str | Sensitive,
-    quasi_identifiers: Mapping[str, Numeric | Date | Categorical],
-    other: Sequence[str],
-) -> Schema:
-    """The schema of the columns, each with one role and one published name."""
-    problems: list[Problem] = []
-    columns = [collect_problems(problems, column.described, name) for name, column in quasi_identifiers.items()]
-    require(problems, InvalidSchema)
-    protected = Sensitive(name=sensitive) if isinstance(sensitive, str) else sensitive
-    schema = Schema(
-        quasi_identifiers=tuple(column for column in columns if column is not None),
-        sensitive=protected,
-        other=tuple(other),
-    )
-    if id_column in schema.columns:
-        problems.append(Problem(f"column {id_column}", "have one role only", "id and another"))
-    problems += clash_problems(schema)
-    require(problems, InvalidSchema)
-    return schema

@@ -1,10 +1,11 @@
-"""What a Python user may pass to a Series: every wrong argument is reported at once, as a sentence."""
+"""What a Python user may pass to a Series, and its schema: every wrong argument is reported at once, as a sentence."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from reanon_core.columns import Categorical, Date, Numeric
-from reanon_core.model.errors import InvalidParameter, Problem, require
-from reanon_core.model.schema import Sensitive
+from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, collect_problems, require
+from reanon_core.model.published_columns import clash_problems
+from reanon_core.model.schema import Ends, Schema, Sensitive
 
 COLUMN_TYPES = (Numeric, Date, Categorical)
 
@@ -17,10 +18,39 @@ def require_series_arguments(given: Mapping[str, object]) -> None:
     problems = [*_column_problems(given), *_technique_problems(given["technique"], given["checks"])]
     if not isinstance(given["memory"], bool):
         problems.append(Problem("memory", "be True or False", _type(given["memory"])))
+    if given["ends"] not in tuple(Ends):
+        problems.append(Problem("ends", f"be {' or '.join(Ends)}", repr(given["ends"])))
     seed = given["seed"]
     if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
         problems.append(Problem("seed", "be None or a whole number of at least 0", str(seed)))
     require(problems, InvalidParameter)
+
+
+def series_schema(
+    id_column: str,
+    sensitive: str | Sensitive,
+    quasi_identifiers: Mapping[str, Numeric | Date | Categorical],
+    other: Sequence[str],
+    ends: str,
+) -> Schema:
+    """The schema of the columns, each with one role and one published name.
+
+    Raises: InvalidSchema with every problem at once.
+    """
+    problems: list[Problem] = []
+    columns = [collect_problems(problems, column.described, name) for name, column in quasi_identifiers.items()]
+    require(problems, InvalidSchema)
+    protected = Sensitive(name=sensitive) if isinstance(sensitive, str) else sensitive
+    schema = Schema(
+        quasi_identifiers=tuple(column for column in columns if column is not None),
+        sensitive=protected,
+        other=tuple(other),
+    )
+    if id_column in schema.columns:
+        problems.append(Problem(f"column {id_column}", "have one role only", "id and another"))
+    problems += clash_problems(schema)
+    require(problems, InvalidSchema)
+    return schema.with_ends(Ends(ends))
 
 
 def require_release_arguments(name: object, columns: object) -> None:

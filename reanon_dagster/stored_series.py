@@ -114,7 +114,8 @@ class StoredSeries:
         """
         share, known = self._adversary(compromised, groups_known=groups_known)
         background, rng = self._series.adversary_background, np.random.default_rng()
-        return run_attack(name, self.ledger(), background, compromised=share, groups_known=known, rng=rng)
+        technique, ledger = self._series.technique, self.ledger()
+        return run_attack(name, technique, ledger, background, compromised=share, groups_known=known, rng=rng)
 
     def audit(
         self,
@@ -128,6 +129,7 @@ class StoredSeries:
         return audit_table(
             checks_of(self._series),
             self._names(),
+            self._series.technique,
             self.ledger(),
             self._series.adversary_background,
             attacks=attacks,

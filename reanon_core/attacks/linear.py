@@ -1,14 +1,13 @@
-"""Linear: sets of people that have the same values, found by adding groups to and subtracting them from each other."""
+"""Linear: equations between the values of few people, found by adding and subtracting groups."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import numpy as np
-
 from reanon_core.attacks.compromised import elimination_findings
 from reanon_core.inference.elimination.problem import enqueue_all, value_problem
 from reanon_core.inference.elimination.propagation import UNBOUNDED, propagate
-from reanon_core.inference.linear.correlation_rules import exclude_by_derived_correlations, find_correlations
+from reanon_core.inference.linear.equation_rules import equation_table, exclude_by_equations
+from reanon_core.inference.linear.equations import find_equations
 from reanon_core.inference.view.known_groups import known_groups
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.finding import Findings
@@ -18,10 +17,12 @@ from reanon_core.model.knowledge import Knowledge
 
 @dataclass(frozen=True, kw_only=True)
 class LinearAttack:
-    """Derive correlations from sums of groups, and exclude values by these, by groups and by pairs of groups.
+    """Derive equations from sums of groups, and exclude values by these, by groups and by pairs of groups.
 
-    The search finds every sum of up to `combine` groups with weights +1 and -1, and in small components every vector of
-    the row space of the incidence of groups and people. Beyond that nothing is decided.
+    An equation says by which values two small sets of people differ; if by none, the sets are correlated. The search
+    finds every sum of up to `combine` groups with weights +1 and -1, and in small components every vector of the row
+    space of the incidence of groups and people. Beyond that nothing is decided.
+
     Paper: none; it goes beyond [RB09] (departure D3 of Cor-Split).
     """
 
@@ -46,19 +47,26 @@ class LinearAttack:
     def run(self, history: History, knowledge: Knowledge) -> Findings:
         """Find the people for whom exactly one value is left, and count the correlations."""
         known = known_groups(history, knowledge)
-        correlations = find_correlations(known, self.smaller_than, self.combine)
+        equations = find_equations(known, self.smaller_than, self.combine)
+        table = equation_table(equations, known.values)
         problem = value_problem(known, matching=True, correlations=True)
         enqueue_all(problem)
         propagate(problem, UNBOUNDED)
-        while exclude_by_derived_correlations(problem, correlations):
+        while exclude_by_equations(problem, table):
             propagate(problem, UNBOUNDED)
-        caveat = f"correlations not decided beyond {self.combine} groups; others may still be exposed"
+        caveat = f"equations not decided beyond {self.combine} groups; others may still be exposed"
         found = elimination_findings(self.name, known, problem, knowledge, caveat)
+        correlations = [equation for equation in equations if not equation.difference]
         # A side with unidentified rows excludes nothing, whatever its size.
-        sizes = np.diff(correlations.start)[correlations.closed == 1]
+        sizes = [
+            len(side)
+            for equation in correlations
+            for side, rows in zip(equation.sides, equation.unidentified, strict=True)
+            if not rows
+        ]
         more = {
-            "correlations": float(len(correlations.groups)),
-            "correlations that need more than two groups": float(np.count_nonzero(correlations.groups != 2)),
-            "smallest correlated set": float(sizes.min()) if len(sizes) else 0.0,
+            "correlations": float(len(correlations)),
+            "correlations that need more than two groups": float(sum(one.groups != 2 for one in correlations)),
+            "smallest correlated set": float(min(sizes, default=0)),
         }
         return replace(found, extra={**found.extra, **more})

@@ -100,7 +100,8 @@ def revise_beliefs(
         )
     coo = matrix.tocoo()
     row, column, weight = coo.row.astype(np.int64), coo.col.astype(np.int64), coo.data
-    rows, targets, weights = [], [], []
+    none = np.empty(0, np.int64)
+    rows, targets, weights = [none], [none], [np.empty(0)]  # there may be no values yet
     for value in range(values):
         share = known[row, value]
         if mode == "filter":

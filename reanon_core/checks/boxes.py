@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from reanon_core.checks.grid_ends import off_grid
 from reanon_core.model.arrays import MISSING, Bool, Int8, Int32, Int64
 from reanon_core.model.release import ALL_MISSING, ANYTHING, NONE_MISSING, SOME_MISSING, Boxes, covers
-from reanon_core.model.schema import QuasiIdentifier
+from reanon_core.model.schema import Ends, QuasiIdentifier
 
 
 def unpublished_flaws(boxes: Boxes, shown: Bool) -> int:
@@ -34,6 +35,7 @@ def box_flaws(boxes: Boxes, columns: Sequence[QuasiIdentifier], shown: Bool) -> 
         "intervals that end before they begin": _count(interval & (low > high)),
         "intervals too narrow": _count(interval & (low <= high) & (high - low + 1 < least)),
         "intervals outside the domain": _count(interval & _outside(boxes, columns)),
+        **_end_flaws(boxes, columns, interval),
     }
 
 
@@ -60,6 +62,17 @@ def _wrong_flags(missing: Int8, members: Int64, lacking: Int32) -> Bool:
     expected = np.where(lack == 0, NONE_MISSING, np.where(lack == members, ALL_MISSING, SOME_MISSING))
     wrong: Bool = (members > 0) & (missing != expected)
     return wrong
+
+
+def _end_flaws(boxes: Boxes, columns: Sequence[QuasiIdentifier], interval: Bool) -> dict[str, int]:
+    """Intervals with an end inside a bin; nothing to count if all ends may be exact."""
+    gridded = [index for index, column in enumerate(columns) if column.ends is Ends.GRID]
+    if not gridded:
+        return {}
+    off = sum(
+        _count(interval[index] & off_grid(boxes.low[index], boxes.high[index], columns[index])) for index in gridded
+    )
+    return {"intervals that end inside a bin": off}
 
 
 def _outside(boxes: Boxes, columns: Sequence[QuasiIdentifier]) -> Bool:

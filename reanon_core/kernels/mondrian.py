@@ -60,6 +60,17 @@ class Rows(NamedTuple):
     number: Int32  # [n] the row of the table
 
 
+class Record(NamedTuple):
+    """What is written down of the cuts, for a reader of the source (recoding/mondrian_record.py)."""
+
+    rejected: Int64  # [r, 4] where a node begins and ends, the attribute, the greatest rank on the left
+    depth: Int32  # [n] how many cuts lead to each class
+
+
+BEGIN, END, ATTRIBUTE, RANK = range(4)
+"""The columns of rejected cuts; a node is a stretch of the rows ordered by class."""
+
+
 class Scratch(NamedTuple):
     """Space that every node uses again."""
 
@@ -73,11 +84,11 @@ class Scratch(NamedTuple):
 
 @compiled
 def mondrian(
-    ranks: PackedRanks, sensitive: Int32, attributes: Attributes, criterion: Criterion, choice: Choice
-) -> tuple[Int32, int]:
-    """The class of each row, and the number of classes; 0 if the table as a whole fails the criterion.
+    ranks: PackedRanks, sensitive: Int32, attributes: Attributes, criterion: Criterion, choice: Choice, record: Record
+) -> tuple[Int32, int, int]:
+    """The class of each row, the number of classes, 0 if the table as a whole fails, and of rejected cuts recorded.
 
-    The packed ranks are consumed.
+    The packed ranks are consumed. Empty arrays in the record are left empty.
 
     Paper: [LDR06] Section 4, the recursive multidimensional partitioning.
     """
@@ -88,30 +99,36 @@ def mondrian(
     class_of = np.full(count, -1, dtype=np.int32)
     for value in sensitive:
         scratch.counts[0, value] += 1
-    if count == 0 or not _satisfies(scratch.counts[0], count, criterion):
-        return class_of, 0
-    stack = np.empty((64 + count, 2), dtype=np.int64)
-    stack[0, 0], stack[0, 1] = 0, count
-    depth, classes = 1, 0
+    if count == 0 or not satisfies(scratch.counts[0], count, criterion):
+        return class_of, 0, 0
+    stack = np.empty((64 + count, 3), dtype=np.int64)
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, count, 0
+    depth, classes, rejected = 1, 0, 0
     while depth:
         depth -= 1
-        begin, end = stack[depth, 0], stack[depth, 1]
+        begin, end, above = stack[depth, 0], stack[depth, 1], stack[depth, 2]
         left = 0
         if end - begin >= 2 * criterion.k:
             node = Node(begin, end)
             attribute, cut = _best_cut(rows, node, attributes, criterion, choice, scratch)
+            if len(record.rejected):
+                if attribute >= 0:
+                    scratch.tried[attribute] = False  # the others that were tried are rejected
+                rejected = _record_rejected(record.rejected, rejected, rows, node, attributes, choice, scratch)
             if attribute >= 0:
                 left = cut.left
                 _partition(rows, field_of(rows.width, attribute), node, cut, spare)
         if left:
-            stack[depth, 0], stack[depth, 1] = begin + left, end
-            stack[depth + 1, 0], stack[depth + 1, 1] = begin, begin + left
+            stack[depth, 0], stack[depth, 1], stack[depth, 2] = begin + left, end, above + 1
+            stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = begin, begin + left, above + 1
             depth += 2
         else:
             for row in range(begin, end):
                 class_of[rows.number[row]] = classes
+            if len(record.depth):
+                record.depth[classes] = above
             classes += 1
-    return class_of, classes
+    return class_of, classes, rejected
 
 
 @compiled
@@ -158,19 +175,42 @@ def _best_cut(
         tried[best] = True
         ranks, field, depth = Ranks(low[best], high[best]), field_of(width, best), attributes.depth[best]
         count_ranks(words, field, node, ranks, histogram)
-        if choice.strict or depth:  # a taxonomy has no relaxed cut
-            cut = median_cut(histogram, ranks, size, nodes[best], depth)
-        else:
-            cut = relaxed_cut(histogram, ranks, size)
+        cut = _cut_at(histogram, ranks, size, nodes[best], depth, choice)
         if cut.left < k or size - cut.left < k:
             continue
         _count_sides(words[field.word], sensitive, field, node, cut, counts)
-        if _satisfies(counts[0], cut.left, criterion) and _satisfies(counts[1], size - cut.left, criterion):
+        if satisfies(counts[0], cut.left, criterion) and satisfies(counts[1], size - cut.left, criterion):
             return best, cut
 
 
 @compiled
-def _satisfies(counts: Int64, rows: int, criterion: Criterion) -> bool:
+def _cut_at(histogram: Int64, ranks: Ranks, size: int, nodes: Int32, depth: int, choice: Choice) -> Cut:
+    """The one cut of an attribute that is tested; a taxonomy has no relaxed cut."""
+    if choice.strict or depth:
+        return median_cut(histogram, ranks, size, nodes, depth)
+    return relaxed_cut(histogram, ranks, size)
+
+
+@compiled
+def _record_rejected(
+    record: Int64, count: int, rows: Rows, node: Node, attributes: Attributes, choice: Choice, scratch: Scratch
+) -> int:
+    """Write down the cuts of a node that were rejected for their values, and count on."""
+    low, high, histogram, size = scratch.low, scratch.high, scratch.histogram, node.end - node.begin
+    for attribute in range(len(low)):
+        if not scratch.tried[attribute] or high[attribute] <= low[attribute]:
+            continue
+        ranks, depth = Ranks(low[attribute], high[attribute]), attributes.depth[attribute]
+        count_ranks(rows.words, field_of(rows.width, attribute), node, ranks, histogram)
+        cut = _cut_at(histogram, ranks, size, attributes.nodes[attribute], depth, choice)
+        record[count, BEGIN], record[count, END], record[count, ATTRIBUTE] = node.begin, node.end, attribute
+        record[count, RANK] = cut.rank if cut.quota else cut.rank - 1
+        count += 1
+    return count
+
+
+@compiled
+def satisfies(counts: Int64, rows: int, criterion: Criterion) -> bool:
     """Whether a set of rows with these value counts satisfies the criterion."""
     if rows < criterion.k:
         return False

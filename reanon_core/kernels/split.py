@@ -15,8 +15,8 @@ from reanon_core.compiled import compiled
 from reanon_core.kernels.packed_ranks import PackedRanks, field_minimum, guard_bits
 from reanon_core.model.arrays import Int8, Int32, Int64, UInt64
 
-LOCAL = 2048
-"""A node of at most this many entries is copied to arrays of its own, so that its recursion stays in the L1 cache."""
+MIDDLE, LOCAL = 32_768, 2048
+"""A node of at most so many entries is copied to arrays of its own, so that its recursion stays in a cache: L2, L1."""
 
 
 class Entries(NamedTuple):
@@ -63,9 +63,9 @@ class LocalCopy(NamedTuple):
     """The entries of one node in arrays of their own, numbered from 0."""
 
     number: Int32  # [n] the number of an entry inside its node
-    entry: Int32  # [LOCAL] the entry behind each number
-    order: Int32  # [d, LOCAL]
-    words: UInt64  # [w, LOCAL]
+    entry: Int32  # [most] the entry behind each number
+    order: Int32  # [d, most]
+    words: UInt64  # [w, most]
 
 
 @compiled
@@ -77,7 +77,7 @@ def split(order: Int32, ranks: PackedRanks, position: Int64, bucket_start: Int64
 
     Paper: [XT07] Section 4.3. Ties: the first attribute, then the smallest i.
     """
-    attributes, count = order.shape
+    count = order.shape[1]
     words = ranks.words
     group = np.empty(count, dtype=np.int32)
     deepest = 1
@@ -92,15 +92,11 @@ def split(order: Int32, ranks: PackedRanks, position: Int64, bucket_start: Int64
         np.empty(deepest, dtype=np.int32),
         np.empty((deepest + 1, 2), dtype=np.int64),
     )
-    local = LocalCopy(
-        np.empty(count, dtype=np.int32),
-        np.empty(LOCAL, dtype=np.int32),
-        np.empty((attributes, LOCAL), dtype=np.int32),
-        np.empty((len(words), LOCAL), dtype=np.uint64),
-    )
+    middle = _local_copy(entries, count, min(count, MIDDLE))
+    local = _local_copy(entries, min(count, MIDDLE), min(count, LOCAL))
+    middle_entries = Entries(middle.order, middle.words, ranks.width, position)
     local_entries = Entries(local.order, local.words, ranks.width, position)
-    nodes = np.empty((deepest + 1, 2), dtype=np.int64)
-    leaves = np.empty((deepest + 1, 2), dtype=np.int64)
+    nodes = np.empty((3, deepest + 1, 2), dtype=np.int64)
     groups = 0
     for number in range(len(bucket_lists)):
         start, lists = bucket_start[number], bucket_lists[number]
@@ -108,19 +104,30 @@ def split(order: Int32, ranks: PackedRanks, position: Int64, bucket_start: Int64
         if length == 0:
             continue
         bucket = Bucket(start, length, lists)
-        for node in range(_divide(entries, bucket, max(1, LOCAL // lists), nodes, scratch)):
-            first, layers = nodes[node, 0], nodes[node, 1]
-            if layers > 1:
-                _copy_node(entries, bucket, first, layers, local)
-                for leaf in range(_divide(local_entries, Bucket(0, layers, lists), 1, leaves, scratch)):
+        for outer in range(_divide(entries, bucket, max(1, MIDDLE // lists), nodes[0], scratch)):
+            layers = nodes[0, outer, 1]
+            _copy_node(entries, bucket, nodes[0, outer, 0], layers, middle)
+            part = Bucket(0, layers, lists)
+            for inner in range(_divide(middle_entries, part, max(1, LOCAL // lists), nodes[1], scratch)):
+                few = nodes[1, inner, 1]
+                _copy_node(middle_entries, part, nodes[1, inner, 0], few, local)
+                for leaf in range(_divide(local_entries, Bucket(0, few, lists), 1, nodes[2], scratch)):
                     for each in range(lists):
-                        group[local.entry[local.order[0, each * layers + leaves[leaf, 0]]]] = groups
+                        at = local.entry[local.order[0, each * few + nodes[2, leaf, 0]]]
+                        group[middle.entry[at]] = groups
                     groups += 1
-            else:
-                for each in range(lists):
-                    group[order[0, start + each * length + first]] = groups
-                groups += 1
     return group
+
+
+@compiled
+def _local_copy(entries: Entries, numbered: int, most: int) -> LocalCopy:
+    """Room for a node of so many entries, out of so many that are numbered."""
+    return LocalCopy(
+        np.empty(numbered, dtype=np.int32),
+        np.empty(most, dtype=np.int32),
+        np.empty((len(entries.order), most), dtype=np.int32),
+        np.empty((len(entries.words), most), dtype=np.uint64),
+    )
 
 
 @compiled

@@ -13,7 +13,7 @@ class Reading:
 
     The adversary knows the algorithm, its parameters, who is in which group, and the values of everybody else; not the
     arrangement, and not the seeds. An arrangement gives each *place* a value; people at one place have the same value
-    in all of them. Beforehand all arrangements are equally likely.
+    in all of them. A person whose value changed may have several. Beforehand all arrangements are equally likely.
     """
 
     persons: Int64  # [n]
@@ -22,6 +22,8 @@ class Reading:
     log_likelihood: Float64  # [a] relative to the truth: 0 is equally likely, -inf is ruled out
     complete: bool
     """Whether these are all arrangements that show the same values in every group."""
+    unread: int = 0
+    """How many releases it leaves out, because the technique with these parameters does not decide like that."""
 
     def __post_init__(self) -> None:
         """Freeze the arrays."""

@@ -24,6 +24,23 @@ class Missing(StrEnum):
     SEPARATE = "separate"
 
 
+class Ends(StrEnum):
+    """Where published intervals begin and end."""
+
+    GRID = "grid"
+    """Where bins of a grid do that is the same in every release, so that an end tells no more than a bin."""
+    EXACT = "exact"
+    """At values of the group's members, as far as min_width allows."""
+
+
+SHARE = 128
+"""Without a min_width a bin is as wide as the largest power of two that is not above a 128th of the declared domain
+or, without a domain, of the number itself; but at least SMALLEST."""
+SMALLEST = 2
+FOUR_WEEKS = 28
+"""Without a min_width and a domain, the days of a bin of dates."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class QuasiIdentifier:
     """A column that an adversary may know, published as intervals of integer codes.
@@ -44,6 +61,8 @@ class QuasiIdentifier:
     hierarchical: bool = False
     """Whether the taxonomy is more than an order, so that covering nodes are published."""
     missing: Missing = Missing.REFUSE
+    ends: Ends = Ends.EXACT
+    """Where intervals begin and end; the doors' default is GRID, docs/limitations.md says what the bins are."""
 
     def __post_init__(self) -> None:
         """Check the ranges that other modules rely on."""
@@ -119,6 +138,10 @@ class Schema:
     def columns(self) -> tuple[str, ...]:
         """The names of all columns that can be published."""
         return (*self.names, self.sensitive.name, *self.other)
+
+    def with_ends(self, ends: Ends) -> "Schema":
+        """The same schema with these ends of intervals for every quasi-identifier."""
+        return replace(self, quasi_identifiers=tuple(replace(column, ends=ends) for column in self.quasi_identifiers))
 
     def with_other_values(self, values: tuple[tuple[str, ...], ...]) -> "Schema":
         """The same schema with more values of the non-identifiers known."""

@@ -1,4 +1,4 @@
-"""The generalized values of a group: the minimum intervals that cover its members, widened to the least width."""
+"""The generalized values of a group: the intervals that cover its members, with the ends that the series declares."""
 
 import numpy as np
 
@@ -6,14 +6,16 @@ from reanon_core.compiled import compiled
 from reanon_core.model.arrays import MISSING, Int8, Int32
 from reanon_core.model.plan import Plan
 from reanon_core.model.release import ALL_MISSING, SOME_MISSING, Boxes
-from reanon_core.model.schema import QuasiIdentifier
+from reanon_core.model.schema import Ends, QuasiIdentifier
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.recoding.bins import align
 
 
 def bounding_boxes(snapshot: Snapshot, plan: Plan) -> Boxes:
     """The box of each group, over its real members; counterfeits have no quasi-identifiers.
 
-    Paper: [XT07] Section 4.1: minimum intervals, of at least the threshold length.
+    Paper: [XT07] Section 4.1: minimum intervals, of at least the threshold length; aligned to the grid unless the ends
+    are exact.
 
     Requires: every group has a real member.
     """
@@ -47,7 +49,18 @@ def _extents(qi: Int32, group: Int32, groups: int) -> tuple[Int32, Int32, Int8]:
     return low, high, missing
 
 
-def widen(low: Int32, high: Int32, missing: Int8, column: QuasiIdentifier) -> None:
+def widen(low: Int32, high: Int32, missing: Int8 | Int32, column: QuasiIdentifier) -> None:
+    """Widen intervals to the ends of their bins or, if ends are exact, to the least width."""
+    if column.ends is Ends.EXACT:
+        _widen_upwards(low, high, missing, column)
+        return
+    some = missing != ALL_MISSING
+    first, last = low[some], high[some]
+    align(first, last, column)
+    low[some], high[some] = first, last
+
+
+def _widen_upwards(low: Int32, high: Int32, missing: Int8 | Int32, column: QuasiIdentifier) -> None:
     """Widen intervals upwards, and shift them down at the end of a declared domain.
 
     The width of an interval is high - low + 1 codes.

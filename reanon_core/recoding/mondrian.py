@@ -1,12 +1,13 @@
 """Mondrian partitions of a snapshot, for the technique mondrian and as the partitioner inside others."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from reanon_core.kernels import mondrian as kernel
 from reanon_core.kernels import mondrian_cuts as cuts
+from reanon_core.kernels import mondrian_merge as merge
 from reanon_core.kernels.dense_ranks import dense_ranks
 from reanon_core.kernels.packed_ranks import pack_ranks
 from reanon_core.model.arrays import Int32, Int64
@@ -16,6 +17,11 @@ from reanon_core.recoding.attribute_scales import length_scales
 
 Diversity = Literal["distinct", "frequency"]
 Heuristic = Literal["width", "distinct", "balance"]
+CutsBy = Literal["principle", "quasi-identifiers"]
+Failing = Literal["merge", "withhold"]
+NO_CLASS = -1
+"""The class of a row that is withheld."""
+NO_RECORD = kernel.Record(np.empty((0, 4), np.int64), np.empty(0, np.int32))
 HEURISTICS = {"width": cuts.WIDTH, "distinct": cuts.DISTINCT, "balance": cuts.BALANCE}
 DIVERSITIES = {"distinct": kernel.DISTINCT_ELL, "frequency": kernel.FREQUENCY_ELL}
 
@@ -47,41 +53,97 @@ class Principle:
         require(problems, InvalidParameter)
 
 
-def mondrian_classes(
-    qi: Int32,
-    sensitive: Int32,
-    schema: Schema,
-    extent: Int64,
-    principle: Principle,
-    *,
-    heuristic: Heuristic = "width",
-    strict: bool = True,
-) -> tuple[Int32, int]:
-    """The class of each row and the number of classes; 0 classes if the table as a whole fails the principle.
+@dataclass(frozen=True, kw_only=True)
+class CutOptions:
+    """How cuts are chosen."""
 
-    `qi` [d, n] and `sensitive` [n] may be any rows of the schema; `extent` [2, d] normalises widths. A relaxed cut
+    heuristic: Heuristic = "width"
+    """Which attribute is tried first."""
+    strict: bool = True
+    """Whether rows with the same value stay on one side."""
+    by: CutsBy = "principle"
+    """Whether a cut must leave both sides with the principle, or with k rows alone."""
+    failing: Failing = "merge"
+    """What happens to a class that was cut by quasi-identifiers alone and fails the principle."""
+
+
+PAPER = CutOptions()
+
+
+class Table(NamedTuple):
+    """The rows to be divided: any rows of the schema."""
+
+    qi: Int32  # [d, n]
+    sensitive: Int32  # [n]
+    schema: Schema
+    extent: Int64  # [2, d] normalises widths
+
+
+def mondrian_classes(table: Table, principle: Principle, options: CutOptions = PAPER) -> tuple[Int32, int]:
+    """The class of each row, NO_CLASS where it is withheld, and the number of classes.
+
+    There are 0 classes if the table as a whole fails the principle, or if all of it would be withheld. A relaxed cut
     sends half of the rows to each side; rows with the median's value are divided in their given order.
     """
-    attributes, rows = qi.shape
-    ranked = [dense_ranks(codes) for codes in qi]
+    criterion = criterion_of(table, principle)
+    if options.by == "principle":
+        class_of, classes, _ = cut_table(table, criterion, options, NO_RECORD)
+        return class_of, classes
+    depth = np.empty(len(table.sensitive), dtype=np.int32)
+    leaf_of, leaves = blind_leaves(table, criterion, options, depth)
+    return publishable_classes(table.sensitive, leaf_of, depth[:leaves], criterion, options.failing)
+
+
+def blind_leaves(table: Table, criterion: kernel.Criterion, options: CutOptions, depth: Int32) -> tuple[Int32, int]:
+    """The leaf of each row and the number of leaves, cut as long as both sides keep k rows, whatever their values.
+
+    Fills `depth` with the number of cuts above each leaf.
+    """
+    only_k = criterion._replace(ell=1, diversity=kernel.DISTINCT_ELL, t=kernel.NO_T)
+    leaf_of, leaves, _ = cut_table(table, only_k, options, NO_RECORD._replace(depth=depth))
+    return leaf_of, leaves
+
+
+def publishable_classes(
+    sensitive: Int32, leaf_of: Int32, depth: Int32, criterion: kernel.Criterion, failing: Failing
+) -> tuple[Int32, int]:
+    """The class of each row once leaves that fail are merged with their siblings, or withheld."""
+    if not len(depth):  # fewer than k rows
+        return leaf_of, 0
+    counts = merge.value_counts(leaf_of, len(depth), sensitive, len(criterion.share))
+    if failing == "merge":
+        class_of_leaf, classes = merge.merged_classes(counts, depth, criterion)
+    else:
+        good = ~merge.failing_classes(counts, criterion)
+        class_of_leaf, classes = np.where(good, np.cumsum(good) - 1, NO_CLASS).astype(np.int32), int(good.sum())
+    return (class_of_leaf[leaf_of] if classes else np.full(len(sensitive), NO_CLASS, np.int32)), classes
+
+
+def criterion_of(table: Table, principle: Principle) -> kernel.Criterion:
+    """The principle with the distribution of values in the table."""
+    counts = np.bincount(table.sensitive, minlength=len(table.schema.sensitive.values))
+    t = kernel.NO_T if principle.t is None else float(principle.t)
+    shares = counts / max(1, len(table.sensitive))
+    return kernel.Criterion(principle.k, principle.ell, DIVERSITIES[principle.diversity], t, shares)
+
+
+def cut_table(
+    table: Table, criterion: kernel.Criterion, options: CutOptions, record: kernel.Record
+) -> tuple[Int32, int, int]:
+    """The class of each row, the number of classes, and how many rejected cuts the record has."""
+    ranked = [dense_ranks(codes) for codes in table.qi]
     distinct = max((len(occurring) for _, occurring in ranked), default=0) + 1
-    scales = length_scales(extent[1] - extent[0], 1)
-    position = np.zeros((attributes, distinct), dtype=np.int64)
+    scales = length_scales(table.extent[1] - table.extent[0], 1)
+    position = np.zeros((len(ranked), distinct), dtype=np.int64)
     for attribute, (_, occurring) in enumerate(ranked):
-        position[attribute, : len(occurring)] = (occurring - extent[0, attribute]) * scales[attribute]
-    counts = np.bincount(sensitive, minlength=len(schema.sensitive.values))
+        position[attribute, : len(occurring)] = (occurring - table.extent[0, attribute]) * scales[attribute]
     return kernel.mondrian(
         pack_ranks(np.stack([ranks for ranks, _ in ranked]), distinct),
-        sensitive,
-        cuts.Attributes(position, *_taxonomies(schema, [occurring for _, occurring in ranked], distinct)),
-        kernel.Criterion(
-            principle.k,
-            principle.ell,
-            DIVERSITIES[principle.diversity],
-            kernel.NO_T if principle.t is None else float(principle.t),
-            counts / max(1, rows),
-        ),
-        kernel.Choice(HEURISTICS[heuristic], strict),
+        table.sensitive,
+        cuts.Attributes(position, *_taxonomies(table.schema, [occurring for _, occurring in ranked], distinct)),
+        criterion,
+        kernel.Choice(HEURISTICS[options.heuristic], options.strict),
+        record,
     )
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reanon_core.adversary_knowledge import with_background
+from reanon_core.adversary_knowledge import with_algorithm, with_background
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.knowledge import Compromised, Knowledge
 from reanon_core.model.ledger import Ledger
@@ -17,7 +17,7 @@ from reanon_dagster.sources.compromised_file import read_compromised
 
 
 def declared_knowledge(series: Series, ledger: Ledger, options: argparse.Namespace) -> Knowledge:
-    """Who is in each release, with the declared groups, compromised people and background knowledge.
+    """Who is in each release, with the declared groups, compromised people and background knowledge, and the source.
 
     Raises: InvalidParameter, InvalidSnapshot.
     """
@@ -31,7 +31,8 @@ def declared_knowledge(series: Series, ledger: Ledger, options: argparse.Namespa
         drawn = next(float(one) for one in declared if one is not None)
         known = ledger.sampled(drawn, np.random.default_rng(options.seed))
     knowledge = ledger.knowledge(compromised=known, groups_known=adversary.groups == "known")
-    return with_background(series.adversary_background, ledger, knowledge)
+    knowledge = with_background(series.adversary_background, ledger, knowledge)
+    return with_algorithm(series.technique, ledger, knowledge)
 
 
 def given_compromised(given: str, schema: Schema, id_column: str) -> Compromised:

@@ -11,6 +11,7 @@ from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.release import CandidateMaker, Outcome, make_candidate, publish_release, require_no_gap
 from reanon_dagster.releasing.release_order import next_release, nothing_to_do, ready_release
 from reanon_dagster.releasing.series_view import read_continuable_view
+from reanon_dagster.releasing.withheld_people import withheld_file
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
 
@@ -60,6 +61,7 @@ def summary(series: Series, outcome: Outcome) -> str:
     dirty = f"; {counted(left, 'row', 'rows')} of people who left the table" if left else ""
     dirty += f"; {counted(unselected, 'row', 'rows')} of people who were not selected" if unselected else ""
     withheld = "".join(f"; {count} withheld ({reason})" for reason, count in candidate.withheld.items())
+    withheld += f"; {withheld_file(outcome.release)} in the private folder says who" if withheld else ""
     return (
         f"{name}: published {counted(entry.release.size, 'row', 'rows')}{_shape(entry)}{dirty}{withheld}; "
         f"{len(candidate.verdicts)} checks hold ({candidate.seconds:.2f} s)"

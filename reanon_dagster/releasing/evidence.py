@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reanon_core.adversary_knowledge import with_background
+from reanon_core.adversary_knowledge import with_algorithm, with_background
 from reanon_core.catalog import ATTACKS, METRICS, build_attack
 from reanon_core.finding_truth import with_truth
-from reanon_core.model.errors import OutOfOrder
+from reanon_core.model.errors import InvalidParameter, OutOfOrder
 from reanon_core.model.ledger import Ledger
 from reanon_dagster.releasing.judged_candidate import Progress, silent
 from reanon_dagster.storage import store_reader
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 GAINS = ("adversary gain", "adversary confidence")
 """What is shown of an attack with posteriors, beside the number of exposed people."""
+UNEVEN = "people with an uneven posterior"
+"""What is shown of an attack that reads the source, beside the number of exposed people."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +75,16 @@ def _attacked(series: "Series", ledger: Ledger, progress: Progress) -> dict[str,
         if not attack.any_size and not informed:
             continue
         progress(f"attacking: {name}")
-        knowledge = ledger.knowledge()
+        knowledge = with_algorithm(series.technique, ledger, ledger.knowledge())
         if informed:
             knowledge = with_background(series.adversary_background, ledger, knowledge)
-        findings = build_attack(name).run(ledger.history(), knowledge)
+        try:
+            findings = build_attack(name).run(ledger.history(), knowledge)
+        except InvalidParameter:  # the source cannot be read, or not with the parameters of today
+            continue
         numbers |= {f"exposed by {name}": float(findings.exposed), f"attacked by {name}": float(findings.of)}
+        if UNEVEN in findings.extra:
+            numbers[UNEVEN] = findings.extra[UNEVEN]
         if informed:
             extra = with_truth(findings, ledger, knowledge).extra
             numbers |= {gain: extra[gain] for gain in GAINS if gain in extra}

@@ -11,6 +11,7 @@ from reanon_core.model.errors import Refused
 from reanon_core.model.history import Published
 from reanon_dagster.releasing.candidate import Candidate, digest
 from reanon_dagster.releasing.manifest import manifest_of
+from reanon_dagster.releasing.withheld_people import write_withheld_people
 from reanon_dagster.storage import published_folder, store_reader, store_writer
 from reanon_dagster.storage.connection import opened
 from reanon_dagster.storage.pseudonym_key import private_folder
@@ -66,6 +67,7 @@ def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
             manifest=manifest,
             frozen={"fingerprint": json.dumps(series.fingerprint(), sort_keys=True), "key": candidate.key_check},
         )
+        write_withheld_people(series, candidate)  # before the commit: nobody would write it after a kill
         store_writer.commit(connection, change)
         published_folder.move_to_public(staged, series.published_folder / candidate.release)
     return record

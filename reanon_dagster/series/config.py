@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
 
 from reanon_core.model.errors import InvalidParameter, Problem
-from reanon_core.model.schema import Kind, Missing
+from reanon_core.model.schema import Ends, Kind, Missing
 from reanon_dagster.series.adversary_config import Adversary
 from reanon_dagster.series.calendar import Calendar, CronCalendar, NamedCalendar, RegularCalendar
 from reanon_dagster.series.field_types import Parameters, Part, ProblemError, Text, Texts, as_list, keyed_by
@@ -115,7 +115,8 @@ class Column(Part):
     min_width: Decimal | None = Field(
         default=None,
         description="The least width of a published interval, in the column's unit (days for dates, values for "
-        "categories), counting both ends. Default: one step of the granularity.",
+        "categories), counting both ends. With `publish.ends: grid` it is the width of a bin. Default: one step of "
+        "the granularity, and bins by the domain or by the size of the numbers (docs/limitations.md).",
     )
     domain: tuple[Text, Text] | None = Field(
         default=None,
@@ -160,11 +161,16 @@ class MoreCheck(Parameters):
 
 
 class Publish(Part):
-    """Where the public files go."""
+    """Where the public files go, and where their intervals end."""
 
     to: Text = Field(default="published", description="A folder; the series gets a folder of its own inside.")
     formats: Annotated[tuple[Literal["parquet", "csv"], ...], BeforeValidator(as_list)] = Field(
         default=("parquet", "csv"), min_length=1, description="The file types of the table."
+    )
+    ends: Ends = Field(
+        default=Ends.GRID,
+        description="Where published intervals begin and end: where bins of a fixed grid do (grid), or at values "
+        "of the group's members, as in 0.1.0 (exact). The first release freezes it.",
     )
 
 
@@ -234,7 +240,7 @@ class SeriesConfig(Part):
         description="Refuse a snapshot whose number of people differs from the previous release's by more than this "
         "share, such as 0.3. Default: nothing is refused, and Dagster warns above 0.5.",
     )
-    publish: Publish = Field(default=Publish(), description="Where the public files go.")
+    publish: Publish = Field(default=Publish(), description="Where the public files go, and where intervals end.")
     engine: Annotated[str, BeforeValidator(_known_engine)] = Field(
         default="embedded",
         description=f"Where releases are computed: {'; '.join(f'{name}, {where}' for name, where in ENGINES.items())}.",

@@ -10,7 +10,7 @@ from typing import Any
 
 from reanon_core.model.background import Background
 from reanon_core.model.coding import plain
-from reanon_core.model.schema import QuasiIdentifier, Schema
+from reanon_core.model.schema import Ends, QuasiIdentifier, Schema
 from reanon_core.protocols import Check, Technique
 from reanon_dagster.series.calendar import Calendar
 from reanon_dagster.series.config import SeriesConfig, TechniqueConfig
@@ -20,6 +20,7 @@ from reanon_dagster.series.selections import Selection, parse_selections
 
 TECHNIQUE = "technique."
 """What the keys of frozen parameters begin with."""
+ENDS = "publish.ends"
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,7 @@ class Series:
             "sensitive.values": list(sensitive.values) if sensitive.closed else None,
             "other": list(self.schema.other),
             "technique.name": self.config.technique.name,
+            ENDS: self.config.publish.ends.value,
         }
         frozen |= {f"{TECHNIQUE}{key}": value for key, value in sorted(self.parameters.items())}
         if sensitive.taxonomy is not None:
@@ -142,21 +144,25 @@ class Series:
 
     def continued(self, frozen: Mapping[str, object]) -> "Series":
         """The series with the frozen value of each setting that the file leaves out and whose default has changed."""
-        given = self.config.technique.params
+        former = {**self._former_settings(), **frozen}
+        technique, publish, schema = self.config.technique, self.config.publish, self.schema
         kept = {
-            key.removeprefix(TECHNIQUE): frozen.get(key, former)
-            for key, former in self._former_settings().items()
-            if key.removeprefix(TECHNIQUE) not in given
+            name: former[f"{TECHNIQUE}{name}"]
+            for name in self.technique.declaration.former_defaults
+            if name not in technique.params
         }
-        if not kept:
-            return self
-        technique = self.config.technique.model_copy(update=kept)
-        return replace(self, config=self.config.model_copy(update={"technique": technique}))
+        if kept:
+            technique = technique.model_copy(update=kept)
+        if "ends" not in publish.model_fields_set:
+            ends = Ends(str(former[ENDS]))
+            publish, schema = publish.model_copy(update={"ends": ends}), schema.with_ends(ends)
+        config = self.config.model_copy(update={"technique": technique, "publish": publish})
+        return replace(self, config=config, schema=schema)
 
     def _former_settings(self) -> dict[str, object]:
         """The settings whose defaults have changed since 0.1.0, as they were then."""
         formerly = self.technique.declaration.former_defaults
-        return {f"{TECHNIQUE}{key}": value for key, value in formerly.items()}
+        return {ENDS: Ends.EXACT.value} | {f"{TECHNIQUE}{key}": value for key, value in formerly.items()}
 
 
 def build_technique(config: TechniqueConfig, background: Background | None = None) -> Technique[Any, Any]:

@@ -11,7 +11,7 @@ from reanon_core.model.errors import InvalidSchema, Problem, collect_problems, r
 from reanon_core.model.published_columns import clash_problems
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_dagster.series.columns import quasi_identifier, read_taxonomy
-from reanon_dagster.series.config import Column, ColumnOrNothing, SensitiveColumn, SeriesConfig
+from reanon_dagster.series.config import Column, ColumnOrNothing, Publish, SensitiveColumn, SeriesConfig
 from reanon_dagster.series.field_types import Part, Text, Texts, as_list, keyed_by
 from reanon_dagster.series.selections import Selection, parse_selections
 from reanon_dagster.series.series import Series, build_technique
@@ -154,7 +154,9 @@ def _schema(
     protected = collect_problems(problems, _sensitive, sensitive, folder) if sensitive else None
     if clashes or protected is None or len(valid) < max(1, len(configs)):
         return None
-    return Schema(quasi_identifiers=tuple(valid), sensitive=protected, other=parts.get("other") or ())
+    schema = Schema(quasi_identifiers=tuple(valid), sensitive=protected, other=parts.get("other") or ())
+    publish: Publish | None = parts.get("publish")
+    return schema if publish is None else schema.with_ends(publish.ends)
 
 
 def _sensitive(sensitive: SensitiveColumn, folder: Path) -> Sensitive:

@@ -26,7 +26,7 @@ from populations.census import QUASI_IDENTIFIERS, snapshots  # noqa: E402
 
 from reanon_core.model.snapshot import Snapshot  # noqa: E402
 from reanon_core.publishing import publish  # noqa: E402
-from reanon_core.recoding.mondrian import Principle, mondrian_classes  # noqa: E402
+from reanon_core.recoding.mondrian import Principle, Table, mondrian_classes  # noqa: E402
 from reanon_core.techniques.bpg import technique as bpg  # noqa: E402
 
 STEP = ("correct_classes", "published_records", "update_atoms")
@@ -69,7 +69,7 @@ def mondrian_seconds(snapshot: Snapshot) -> float:
     taken = []
     for _ in range(5):
         begun = time.process_time()
-        mondrian_classes(snapshot.qi, snapshot.sensitive, snapshot.schema, extent, Principle(k=K, ell=K))
+        mondrian_classes(Table(snapshot.qi, snapshot.sensitive, snapshot.schema, extent), Principle(k=K, ell=K))
         taken.append(time.process_time() - begun)
     return min(taken)
 

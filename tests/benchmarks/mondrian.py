@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
-from reanon_core.recoding.mondrian import Principle, mondrian_classes
+from reanon_core.recoding.mondrian import Principle, Table, mondrian_classes
 
 ROWS = 200_000
 
@@ -34,7 +34,7 @@ def against_anchor(table: np.ndarray, folder: Path, anchors: Path | None) -> flo
     seconds = []
     for _ in range(15):
         began = time.process_time()
-        group, classes = mondrian_classes(qi, sensitive, schema, extent, Principle(k=10, ell=10))
+        group, classes = mondrian_classes(Table(qi, sensitive, schema, extent), Principle(k=10, ell=10))
         seconds.append(time.process_time() - began)
     assert (classes, int((np.bincount(group) ** 2).sum())) == (int(found[2]), int(found[3])), (
         "other classes than the anchor's"

@@ -70,6 +70,22 @@ def test_every_technique_publishes_frames_and_is_judged_by_its_own_checks(name: 
     assert set(one.query_error()) == {"q1", "q2", "q3"}
 
 
+@pytest.mark.parametrize("name", TECHNIQUES)
+def test_every_technique_publishes_bins_unless_ends_are_exact(name: str) -> None:
+    """Most ages and zip codes are no end of a bin: one release has nothing but ends, and the other has others too."""
+    frame = frames(1)["q1"]
+    columns = {"age": reanon.Numeric(domain=(0, 120)), "zip": reanon.Numeric(granularity="0.5")}
+    frame["zip"] = frame["zip"] / 2
+    aligned = series(TECHNIQUES[name], quasi_identifiers=columns).publish(frame, name="q1").to_pandas()
+    exact = series(TECHNIQUES[name], quasi_identifiers=columns, ends="exact").publish(frame, name="q1").to_pandas()
+    # bins of the codes 10,000 to 20,000 in steps of 0.5 are 64 or 128 steps wide
+    for table, on_grid in ((aligned, True), (exact, False)):
+        ends = [table["age_min"] % 2 == 0, (table["age_max"] % 2 == 1) | (table["age_max"] == 120)]
+        ends += [table["zip_min"] * 2 % 64 == 0, table["zip_max"] * 2 % 64 == 63]
+        assert [bool(end.all()) for end in ends] == [on_grid] * 4
+    assert (aligned["age_max"] > aligned["age_min"]).all()
+
+
 def test_new_values_in_a_later_frame_keep_everyone_hidden_among_m_values() -> None:
     """The hole of 0.1.0: with episodes and a new value, codes changed their meaning between two frames."""
     one = series(reanon.MInvariance(m=2, on_sensitive_change="episode"))

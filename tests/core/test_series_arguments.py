@@ -25,6 +25,8 @@ FRAME = pd.DataFrame({"patient": list("abcd"), "age": [20, 30, 40, 50], "disease
         ({"id": None}, "id (NoneType) must be the name of the column"),
         ({"other": "ward"}, "other (str) must be a list of column names"),
         ({"checks": ["k-anonymity"]}, "checks (str) must hold checks"),
+        ({"ends": "round"}, "ends ('round') must be grid or exact"),
+        ({"ends": None}, "ends (None) must be grid or exact"),
         ({"memory": "x"}, "memory (str) must be True or False"),
         ({"seed": -1}, "seed (-1) must be None or a whole number of at least 0"),
         ({"seed": "x"}, "seed (x) must be None or a whole number of at least 0"),

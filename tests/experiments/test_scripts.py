@@ -17,8 +17,17 @@ def test_an_experiment_says_how_to_run_it(script: Path) -> None:
 
 
 def test_there_is_an_experiment_for_each_document_of_figures() -> None:
-    figures = {"algorithm_sequential", "assignment", "bpg", "cor_split", "js_reduce", "sequential"}
-    assert {path.stem for path in SCRIPTS} == figures
+    assert {path.stem for path in SCRIPTS} == {
+        "algorithm_cuts",
+        "algorithm_sequential",
+        "assignment",
+        "blind",
+        "bpg",
+        "cor_split",
+        "ends",
+        "js_reduce",
+        "sequential",
+    }
 
 
 def test_all_benchmarks_of_make_bench_can_be_imported() -> None:

@@ -1,7 +1,7 @@
 """Mondrian with lists and fractions, as the spec words it."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
@@ -17,8 +17,12 @@ def classes(
     heuristic: str,
     strict: bool,
     paths: Sequence[Sequence[Sequence[str]] | None],
+    blind: bool = False,
 ) -> list[tuple[int, ...]]:
-    """Classes of row numbers; none if the whole table fails. `paths[a][leaf]` goes from the leaf to the root."""
+    """Classes of row numbers; none if the whole table fails. `paths[a][leaf]` goes from the leaf to the root.
+
+    `blind` cuts look at k only, and sides that cannot be published are merged.
+    """
     whole = Counter(s for _, s in rows)
 
     def satisfies(part: list[int]) -> bool:
@@ -89,13 +93,27 @@ def classes(
         strict = before
         return size
 
-    def divided(part: list[int]) -> list[tuple[int, ...]]:
+    def cuts(part: list[int]) -> Iterator[tuple[list[int], list[int]]]:
         usable = [a for a in range(len(spans)) if len({code(i, a) for i in part if code(i, a) is not None}) > 1]
         for a in sorted(usable, key=lambda a: (-score(part, a), a)) if len(part) >= 2 * k else []:
-            left, right = cut(part, a)
+            yield cut(part, a)
+
+    def divided(part: list[int]) -> list[tuple[int, ...]]:
+        for left, right in cuts(part):
             if satisfies(left) and satisfies(right):
                 return divided(left) + divided(right)
         return [tuple(part)]
 
+    def merged(part: list[int]) -> list[tuple[int, ...]]:
+        for left, right in cuts(part):
+            if len(left) >= k and len(right) >= k:
+                one, other = merged(left), merged(right)
+                if one and other:
+                    return one + other
+                break
+        return [tuple(part)] if satisfies(part) else []
+
     everyone = list(range(len(rows)))
+    if blind:
+        return merged(everyone)
     return divided(everyone) if satisfies(everyone) else []

@@ -68,7 +68,7 @@ class Case:
             f"series: {self.name}\nsource: {self.source}\nreleases: {{{names}{self.shown}}}\n"
             f"quasi_identifiers:\n{columns}\nsensitive: {self.sensitive}\n"
             f"technique: {{name: {self.technique}{self._former_defaults}}}\n"
-            f"{self.more}"
+            f"{self._more}"
         )
 
     @property
@@ -76,6 +76,13 @@ class Case:
         """The defaults of 0.1.0 that have changed since, in words."""
         former = TECHNIQUES[self.technique.split(",")[0]].declaration.former_defaults
         return "".join(f", {key}: {value}" for key, value in former.items() if f"{key}:" not in self.technique)
+
+    @property
+    def _more(self) -> str:
+        """More keys, and the ends that intervals had before there was a choice."""
+        if "publish: {" in self.more:
+            return self.more.replace("publish: {", "publish: {ends: exact, ")
+        return f"{self.more}publish: {{ends: exact}}\n"
 
     @property
     def files(self) -> dict[str, str]:

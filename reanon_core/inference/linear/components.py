@@ -5,6 +5,7 @@ row space can be searched. In a large one that is a minimum-distance problem, an
 (derived_correlations.py).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
@@ -21,6 +22,8 @@ LONG_HISTORY = 20_000
 """A history with more groups is long. Histories only grow, so what was searched once stays searched."""
 MOST_SUMS = 1_000_000
 """The most sets of people that are compared in a component."""
+BLOCK = 4096
+"""How many pairs of sets are subtracted at a time."""
 LARGE = -2
 UNSEEN = -1
 
@@ -93,11 +96,14 @@ class Incidence:
         """Pairs of distinct sets of equally many people, at most `most`, that these rows prove to have the same values.
 
         Of several equal sets, each is paired with the next. A component with too many sets to compare has no answer.
+
+        Requires: the groups have one signature, and show each of its values equally often. Then sets of equal size
+        cannot differ in their values; otherwise they can (see `equations`).
         """
-        people = sorted({person for row in rows for person in self.members[row]})
+        people = self._people(rows)
         if not people or not self.is_searchable(rows, most):
             return []
-        image = self._image(rows, people)
+        image, _ = self._solved(rows, people, np.empty((len(rows), 0), np.int64))
         found = []
         for size in range(1, most + 1):
             sets = _multisets(len(people), size)
@@ -109,34 +115,87 @@ class Incidence:
                 found.append((one, other))
         return found
 
+    def equations(self, values: Int64, most: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], list[int]]]:
+        """Pairs of distinct sets of at most `most` people, and the values of the first less those of the second.
+
+        `values` [groups, values] is how often each group shows each value; the differences are counted in its columns.
+        A set may be empty: then the groups prove the values of the other. Of several sets that differ by known values,
+        each is paired with the next. A component has no answer if its groups contradict each other, or if it has too
+        many sets to compare.
+        """
+        rows = list(range(len(self.members)))
+        people = self._people(rows)
+        if not people or not self.is_searchable(rows, most):
+            return
+        image, solution = self._solved(rows, people, values)
+        if solution is None:
+            return
+        sets, sizes = _sets_to_compare(image, most)
+        image, solution = (np.concatenate([part, np.zeros_like(part[:1])]) for part in (image, solution))
+        sums = image[sets].sum(axis=1) % PRIME
+        keys = sums[:, 0] * PRIME + sums[:, 1]
+        folded = (solution * np.random.default_rng(len(people)).integers(1, PRIME, values.shape[1]) % PRIME).sum(axis=1)
+        # Sets of the same size with the same values are next to each other: these pairs are correlations.
+        order = np.lexsort(((folded % PRIME)[sets].sum(axis=1) % PRIME, sizes, keys))
+        pairs = np.flatnonzero(keys[order][1:] == keys[order][:-1])
+        for block in np.split(pairs, range(BLOCK, len(pairs), BLOCK)):
+            one, other = sets[order[block]], sets[order[block + 1]]
+            left = (solution[one].sum(axis=1) - solution[other].sum(axis=1)) % PRIME
+            left = np.where(left > PRIME // 2, left - PRIME, left)
+            for first, second, difference in zip(one.tolist(), other.tolist(), left.tolist(), strict=True):
+                if max(map(abs, difference), default=0) <= most:  # otherwise no people can have these values
+                    yield *(tuple(people[i] for i in of if i < len(people)) for of in (first, second)), difference
+
     def is_searchable(self, rows: list[int], most: int) -> bool:
         """Whether there are few enough sets of at most `most` people to compare them all."""
-        people = len({person for row in rows for person in self.members[row]})
-        return int(people**most) <= MOST_SUMS
+        return int(len(self._people(rows)) ** most) <= MOST_SUMS
 
-    def _image(self, rows: list[int], people: list[int]) -> Int64:
-        """A random image, modulo a prime, of each person's coordinates in the null space [people, 2].
+    def _people(self, rows: list[int]) -> list[int]:
+        """The identified people of these groups."""
+        return sorted({person for row in rows for person in self.members[row]})
 
-        Two sets have the same values if their sums agree on the null space, which is tested on the images. For each
-        pair of sets, the probability of a chance agreement is below 10^-18.
+    def _solved(self, rows: list[int], people: list[int], values: Int64) -> tuple[Int64, Int64 | None]:
+        """The null space and one solution of the system that these groups state, for each person, modulo a prime.
+
+        The null space is a random image of each person's coordinates in it [people, 2]. A sum of people with weights
+        is a sum of groups if it is zero on the null space, which is tested on the images. For each pair of sets, the
+        probability of a chance agreement is below 10^-18. The values of such a sum are those of any solution
+        [people, values]. There is none if groups contradict each other.
         """
         column = {person: at for at, person in enumerate(people)}
         width = len(people) + sum(self.unidentified[row] for row in rows)
-        matrix, at = np.zeros((len(rows), width), np.int64), len(people)
+        matrix, at = np.zeros((len(rows), width + values.shape[1]), np.int64), len(people)
         for number, row in enumerate(rows):
             certain = np.array([column[person] for person in self.members[row]], dtype=np.int64)
             matrix[number, certain] = 1
             matrix[number, at : at + self.unidentified[row]] = 1
             at += self.unidentified[row]
-        pivots = _reduce(matrix)
+        matrix[:, width:] = values
+        pivots = _reduce(matrix, width)
         free = np.setdiff1d(np.arange(width), np.array(list(pivots), dtype=np.int64))
         image = np.zeros((width, 2), np.int64)
         image[free] = np.random.default_rng(width).integers(1, PRIME, (len(free), 2))
+        solution = np.zeros((width, values.shape[1]), np.int64)
         for row, pivot in enumerate(pivots):
             coefficients = matrix[row, free]
             used = np.flatnonzero(coefficients)
             image[pivot] = (-(coefficients[used, None] * image[free[used]] % PRIME).sum(axis=0)) % PRIME
-        return image[: len(people)]
+            solution[pivot] = matrix[row, width:]
+        contradictory = matrix[len(pivots) :, width:].any()
+        return image[: len(people)], None if contradictory else solution[: len(people)]
+
+
+def _sets_to_compare(image: Int64, most: int) -> tuple[Int64, Int64]:
+    """Every multiset of at most `most` people [sets, most], and its size; places that are left have no one's number.
+
+    A person who is alone determined (zero on the null space) is in no set of several people: they would add nothing.
+    """
+    nobody, open_ = len(image), np.flatnonzero(image.any(axis=1))
+    listed = [np.empty((1, 0), np.int64), np.arange(len(image))[:, None]]
+    listed += [open_[_multisets(len(open_), size)] for size in range(2, most + 1)]
+    sets = [np.pad(of, ((0, 0), (0, most - of.shape[1])), constant_values=nobody) for of in listed[: most + 1]]
+    sizes = np.repeat(np.arange(most + 1), [len(of) for of in sets])
+    return np.concatenate(sets), sizes
 
 
 def _multisets(people: int, size: int) -> Int64:
@@ -146,10 +205,10 @@ def _multisets(people: int, size: int) -> Int64:
     return np.array(list(combinations_with_replacement(range(people), size)), dtype=np.int64)
 
 
-def _reduce(matrix: Int64) -> list[int]:
-    """Bring the matrix to reduced echelon form modulo the prime, in place; the pivot column of each row."""
+def _reduce(matrix: Int64, width: int) -> list[int]:
+    """Bring the first columns to reduced echelon form modulo the prime, in place; the pivot column of each row."""
     pivots: list[int] = []
-    for column in range(matrix.shape[1]):
+    for column in range(width):
         top = len(pivots)
         if top == len(matrix):
             break

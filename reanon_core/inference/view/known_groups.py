@@ -44,7 +44,7 @@ def known_groups(history: History, knowledge: Knowledge) -> KnownGroups:
     persons = np.unique(np.concatenate([np.empty(0, np.int64), *(p.persons for p in knowledge.presences)]))
     domain = full_masks(len(persons), values)
     membership, uncertain = Membership.empty(len(persons)), 0
-    starts, listed, counts = [np.zeros(1, np.int64)], [], []
+    lengths, listed, counts = [np.zeros(1, np.int64)], [], []
     groups = _certain_groups(history, knowledge)
     for release, presence, group in zip(releases, knowledge.presences, groups, strict=True):
         masks = group_masks(release, values)
@@ -61,7 +61,7 @@ def known_groups(history: History, knowledge: Knowledge) -> KnownGroups:
         membership = membership.extended(place[certain][order].astype(np.int32), first, rows, len(persons))
         keys = release.group.astype(np.int64) * values + release.sensitive
         pairs, count = np.unique(keys, return_counts=True)
-        starts.append(starts[-1][-1] + np.cumsum(np.bincount(pairs // values, minlength=release.boxes.count)))
+        lengths.append(np.bincount(pairs // values, minlength=release.boxes.count))
         listed.append((pairs % values).astype(np.int32))
         counts.append(count.astype(np.int32))
     at, code = _compromised(persons, knowledge)
@@ -71,7 +71,7 @@ def known_groups(history: History, knowledge: Knowledge) -> KnownGroups:
     return KnownGroups(
         persons=persons,
         membership=membership,
-        start=np.concatenate(starts),
+        start=np.cumsum(np.concatenate(lengths)),
         value=np.concatenate([none, *listed]),
         count=np.concatenate([none, *counts]),
         domain=domain,

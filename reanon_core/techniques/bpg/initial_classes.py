@@ -9,7 +9,7 @@ import numpy.typing as npt
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.recoding.mondrian import Heuristic, Principle, mondrian_classes
+from reanon_core.recoding.mondrian import CutOptions, Principle, Table, mondrian_classes
 from reanon_core.techniques.bpg.record_pool import RecordPool
 from reanon_core.techniques.bpg.state import BpgState
 
@@ -28,8 +28,7 @@ class MondrianOptions(NamedTuple):
 
     extent: Int64  # [2, d] least and greatest code of each attribute
     principle: Principle
-    heuristic: Heuristic
-    strict: bool
+    cuts: CutOptions
 
 
 def classes_by_function(
@@ -85,15 +84,8 @@ def mondrian_by_signature(
             continue
         group, groups = np.zeros(len(here), dtype=np.int32), 1
         if len(here) >= 2 * options.principle.k:  # fewer cannot be cut
-            found, count = mondrian_classes(
-                snapshot.qi[:, here],
-                snapshot.sensitive[here],
-                snapshot.schema,
-                options.extent,
-                options.principle,
-                heuristic=options.heuristic,
-                strict=options.strict,
-            )
+            rows_here = Table(snapshot.qi[:, here], snapshot.sensitive[here], snapshot.schema, options.extent)
+            found, count = mondrian_classes(rows_here, options.principle, options.cuts)
             if count:
                 group, groups = found, count
         class_of[here] = group + classes

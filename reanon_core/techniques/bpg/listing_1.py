@@ -50,6 +50,7 @@ class CorrectedPieces:
     class_of_piece: Int32  # [pieces] ascending
     invented: Int32  # [pieces] how many invented people a piece needs
     outcome: Int8  # [n] ACCEPTED, or why a selected row is withheld
+    by_order: Bool  # [n] whether the order of pseudonyms may have decided about a row
 
 
 class PublishedAtoms(NamedTuple):
@@ -87,7 +88,9 @@ def correct_classes(rows: Rows, classes: int, state_row: Int32, state: BpgState,
 
 
 @compiled
-def _correct_classes(rows: Rows, classes: int, atoms: PublishedAtoms, rules: Rules) -> tuple[Int32, Int32, Int32, Int8]:
+def _correct_classes(
+    rows: Rows, classes: int, atoms: PublishedAtoms, rules: Rules
+) -> tuple[Int32, Int32, Int32, Int8, Bool]:
     atom_of_row = atoms.atom_of_row
     count, known = len(atom_of_row), len(atoms.columns)
     tally = empty_tally(atoms.columns.max() if known else 0, rules.values)
@@ -97,6 +100,7 @@ def _correct_classes(rows: Rows, classes: int, atoms: PublishedAtoms, rules: Rul
     by_class, class_starts = _by_class_and_atom(rows.class_of, classes, atom_of_row, known)
 
     piece, outcomes = np.full(count, NO_PIECE, dtype=np.int32), np.zeros(count, dtype=np.int8)
+    by_order = np.zeros(count, dtype=np.bool_)
     class_of_piece, invented = np.empty(count, dtype=np.int32), np.zeros(count, dtype=np.int32)
     accepted, pieces = np.empty(count, dtype=np.int32), 0
     for own in range(classes):
@@ -118,7 +122,7 @@ def _correct_classes(rows: Rows, classes: int, atoms: PublishedAtoms, rules: Rul
             else:
                 members = _free_members(atom, atoms, piece)
                 in_class = _in_class(members.row, rows.class_of, own)
-                outcome, side, for_all_classes = correct_piece(members, in_class, rows, tally, rules)
+                outcome, side, for_all_classes = correct_piece(members, in_class, rows, tally, rules, by_order)
                 if for_all_classes and outcome not in (ACCEPTED, HELD_BACK):
                     rejected[atom] = outcome
                 published = members.row[side == PUBLISHED]
@@ -139,7 +143,7 @@ def _correct_classes(rows: Rows, classes: int, atoms: PublishedAtoms, rules: Rul
             outcomes[here] = np.where(outcomes[here] == ACCEPTED, CLASS_REJECTED, outcomes[here])
             pieces = first
     outcomes[piece != NO_PIECE] = ACCEPTED
-    return piece, class_of_piece[:pieces].copy(), invented[:pieces].copy(), outcomes
+    return piece, class_of_piece[:pieces].copy(), invented[:pieces].copy(), outcomes, by_order
 
 
 @compiled

@@ -32,11 +32,12 @@ rows, or such a row; the others say why it is withheld."""
 
 @compiled
 def correct_piece(
-    members: Members, in_class: Bool, rows: Rows, tally: SplitTally, rules: Rules
+    members: Members, in_class: Bool, rows: Rows, tally: SplitTally, rules: Rules, by_order: Bool
 ) -> tuple[int, Int8, bool]:
     """Decide which members of an atom a class publishes: the outcome, and the side of each member.
 
     `in_class` [m] says which members the class holds. The last answer is whether any other class would get the same.
+    Marks in `by_order` [n] the rows whose order may have decided; it is that of their pseudonyms.
 
     Paper: [BPG] variants (prose).
 
@@ -50,7 +51,9 @@ def correct_piece(
     count_members(tally, side, members, rows)
     outcome = ACCEPTED
     if not may_split(tally, members.past.shape[1], rules):
-        outcome = NOT_CORRECTED if rules.variant == NODIRTY else _correct(side, members, in_class, rows, tally, rules)
+        outcome = NOT_CORRECTED
+        if rules.variant != NODIRTY:
+            outcome = _correct(side, members, in_class, rows, tally, rules, by_order)
     reset(tally, members.past.shape[1])
     return outcome, side, for_all_classes
 
@@ -67,10 +70,14 @@ def _first_piece(members: Members, in_class: Bool, rows: Rows, rules: Rules) -> 
 
 
 @compiled
-def _correct(side: Int8, members: Members, in_class: Bool, rows: Rows, tally: SplitTally, rules: Rules) -> int:
+def _correct(
+    side: Int8, members: Members, in_class: Bool, rows: Rows, tally: SplitTally, rules: Rules, by_order: Bool
+) -> int:
     """Extend the piece; where that fails or makes it too dirty, publish selected members only and hold some back."""
     others = np.flatnonzero(~in_class & (members.row != NO_ROW))
-    others = others[extension_order(rows, members.row[others], members.row[in_class])]
+    order, tied = extension_order(rows, members.row[others], members.row[in_class])
+    by_order[members.row[others[tied]]] = True
+    others = others[order]
     extended = _extend(others, side, members, rows, tally, rules)
     if extended and clean_enough(tally, rules):
         return ACCEPTED
@@ -82,6 +89,7 @@ def _correct(side: Int8, members: Members, in_class: Bool, rows: Rows, tally: Sp
             move_member(tally, side, members, int(i), rows)
     if not satisfies(tally, PUBLISHED, members.past.shape[1], rules):
         return failure if extended else TOO_FEW_LEFT
+    by_order[members.row[in_class]] = True
     candidates = np.concatenate((selected[::-1], np.flatnonzero(in_class)[::-1]))
     return HELD_BACK if _hold_back(candidates, side, members, rows, tally, rules) else failure
 

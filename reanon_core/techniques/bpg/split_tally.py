@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.model.arrays import MISSING, Int8, Int32, Int64
+from reanon_core.model.arrays import MISSING, Bool, Int8, Int32, Int64
 
 PUBLISHED, REMAINING = 0, 1
 """The two sides. The published side has one column more: the values of this release."""
@@ -176,8 +176,11 @@ def adds_value(tally: SplitTally, members: Members, i: int, ell: int) -> bool:
 
 
 @compiled
-def extension_order(rows: Rows, others: Int32, inside: Int32) -> Int64:
-    """The order in which other rows extend the rows `inside`: by rank, and nearest first within each rank."""
+def extension_order(rows: Rows, others: Int32, inside: Int32) -> tuple[Int64, Bool]:
+    """The order in which other rows extend the rows `inside`: by rank, and nearest first within each rank.
+
+    Also which of the other rows, as given, are as near as another of their rank: pseudonyms decide between these.
+    """
     distance = np.zeros(len(others), dtype=np.int64)
     for attribute in range(rows.qi.shape[0]):
         low, high = np.int64(2**31), np.int64(-(2**31))
@@ -197,4 +200,9 @@ def extension_order(rows: Rows, others: Int32, inside: Int32) -> Int64:
             if rows.rank[others[i]] == rank:
                 order[at] = i
                 at += 1
-    return order
+    tied = np.zeros(len(others), dtype=np.bool_)
+    for place in range(1, len(order)):
+        i, j = order[place - 1], order[place]
+        if distance[i] == distance[j] and rows.rank[others[i]] == rows.rank[others[j]]:
+            tied[i] = tied[j] = True
+    return order, tied

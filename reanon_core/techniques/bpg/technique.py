@@ -1,7 +1,7 @@
 """The BPG technique: a release of any partitioner, corrected so that it is safe together with all before it."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
@@ -11,15 +11,18 @@ from reanon_core.kernels.siphash import fresh_key, siphash_words
 from reanon_core.kernels.uniform_order import uniform_order
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, Unpublishable, require
+from reanon_core.model.ledger import Ledger
 from reanon_core.model.packing import Packable
-from reanon_core.model.plan import WITHHELD, Counterfeits, Plan
+from reanon_core.model.plan import Counterfeits
+from reanon_core.model.reading import Reading
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import TABLE, Snapshot
 from reanon_core.protocols import Declaration, Promise
 from reanon_core.recoding.attribute_scales import grown_extent, length_scales
-from reanon_core.recoding.mondrian import Diversity, Heuristic, Principle
+from reanon_core.recoding.mondrian import CutOptions, CutsBy, Diversity, Heuristic, Principle
 from reanon_core.techniques.bpg import piece_correction
 from reanon_core.techniques.bpg.atom_update import update_atoms
+from reanon_core.techniques.bpg.corrected_plan import BpgPlan, groups_of_pieces
 from reanon_core.techniques.bpg.initial_classes import (
     NO_CLASS,
     MondrianOptions,
@@ -28,7 +31,8 @@ from reanon_core.techniques.bpg.initial_classes import (
     mondrian_by_signature,
 )
 from reanon_core.techniques.bpg.listing_1 import NO_PIECE, REJECT_ATOM, REJECT_CLASS, correct_classes
-from reanon_core.techniques.bpg.monotonicity import not_monotonous
+from reanon_core.techniques.bpg.monotonicity import monotonicity_problems
+from reanon_core.techniques.bpg.reading import history_readings
 from reanon_core.techniques.bpg.record_pool import RecordPool, pool_with_departed, published_records, table_pool
 from reanon_core.techniques.bpg.split_tally import IN_TABLE, NOT_IN_TABLE, SELECTED, Rows, Rules
 from reanon_core.techniques.bpg.state import BpgState
@@ -49,19 +53,15 @@ VARIANTS = {
     "nodirty": piece_correction.NODIRTY,
     "ghost": piece_correction.GHOST,
 }
-OPTIONS = {"heuristic": Heuristic, "cuts": Cuts, "variant": Variant, "pool": Pool, "reject": Reject, "groups": Groups}
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class BpgPlan(Plan):
-    """A plan that also has each row's piece and place in the state, for the state that follows."""
-
-    piece: Int32  # [n] -1 for withheld rows
-    state_row: Int32  # [n] -1 for a person who was never published
-    extent: Int64  # [2, d]
-    explained: int
-    """The causes of withholding that have been explained, with this release."""
-    reserve: int
+OPTIONS = {
+    "heuristic": Heuristic,
+    "cuts": Cuts,
+    "cuts_by": CutsBy,
+    "variant": Variant,
+    "pool": Pool,
+    "reject": Reject,
+    "groups": Groups,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,7 @@ class Bpg:
 
     name: ClassVar[str] = "bpg"
     changeable: ClassVar[frozenset[str]] = frozenset(
-        {"over", "heuristic", "cuts", "variant", "pool", "reject", "max_dirty", "reserve", "groups"}
+        {"over", "heuristic", "cuts", "cuts_by", "variant", "pool", "reject", "max_dirty", "reserve", "groups"}
     )
     """The parameters that may change between releases: the paper only requires the same principle."""
     caution: ClassVar[str] = (
@@ -82,7 +82,10 @@ class Bpg:
     )
 
     declaration: ClassVar[Declaration] = Declaration(
-        weakest={"k": 2, "ell": 2}, answers_queries=True, function_parameters=frozenset({"over"})
+        weakest={"k": 2, "ell": 2},
+        answers_queries=True,
+        has_readings=True,
+        function_parameters=frozenset({"over"}),
     )
 
     k: int
@@ -99,6 +102,9 @@ class Bpg:
     """Which attribute the partitioner cuts first."""
     cuts: Cuts = "strict"
     """Whether people with the same value stay on one side of a cut (strict), or may be divided (relaxed)."""
+    cuts_by: CutsBy = "principle"
+    """What decides whether the partitioner cuts: the whole principle on both sides, or quasi-identifiers and k times
+    the reserve alone; classes that then fail the principle are merged."""
     variant: Variant = "middle"
     """How a piece that fails is extended by members of its atom: by all (union), by as few as needed (middle), not at
     all (nodirty), or by as few as needed with invented rows for people who left (ghost)."""
@@ -137,17 +143,7 @@ class Bpg:
             or not 0 <= self.max_dirty <= 1
         ):
             problems.append(Problem("max_dirty", "be a number between 0 and 1", str(self.max_dirty)))
-        require([*problems, *self._not_monotonous()], InvalidParameter)
-
-    def _not_monotonous(self) -> list[Problem]:
-        """One problem for each parameter that makes the principle not monotonous."""
-        why = {
-            "diversity": "be distinct with bpg: adding people can make a value too frequent (it is not monotonous)",
-            "t": "be left out with bpg: adding people can increase the distance (it is not monotonous)",
-        }
-        instead = "use the technique mondrian, or list the check under `checks:` to judge each release by itself"
-        names = not_monotonous(diversity=self.diversity, t=self.t)
-        return [Problem(name, why[name], str(getattr(self, name)), instead) for name in names]
+        require([*problems, *monotonicity_problems(diversity=self.diversity, t=self.t)], InvalidParameter)
 
     def promises(self) -> tuple[Promise, ...]:
         """The principle for every group, and for every atom: people whom all releases together leave alike."""
@@ -181,9 +177,10 @@ class Bpg:
 
         Raises: Unpublishable if no one can be published; nothing is changed.
         """
-        extent, reserve = grown_extent(snapshot, state.extent), self._reserve(snapshot, state)
+        extent, reserve = grown_extent(snapshot, state.extent), self.reserve_of(snapshot, state)
         pool = table_pool(snapshot, state)
         class_of, classes = self._classes(pool, state, extent, reserve, rng)
+        class_in_table = class_of
         if self.pool == "stored" or self.variant == "ghost":
             larger = pool_with_departed(pool, state, self.ell, rng, invent=self.variant == "ghost")
             class_of, pool = _spread(class_of, pool, larger), larger
@@ -197,6 +194,7 @@ class Bpg:
             values=len(snapshot.schema.sensitive.values),
         )
         pieces = correct_classes(_rows(pool, class_of, extent), classes, pool.state_row, state, rules)
+        by_order = pool.snapshot.persons[pieces.by_order]
         left_out = (class_of == NO_CLASS) & (pieces.piece == NO_PIECE)  # a piece may have been extended by them
         outcome = np.where(left_out, piece_correction.NO_CLASS, pieces.outcome)[pool.snapshot.selection]
         withheld = withheld_by_reason(outcome, k=self.k, ell=self.ell, max_dirty=self.max_dirty)
@@ -205,7 +203,7 @@ class Bpg:
         notes, explained = notes_on_withheld(outcome, withheld, state.explained, k=self.k, max_dirty=self.max_dirty)
         pool, piece = published_records(pool, pieces, state, rng)
         notes += note_on_ghosts(int(np.count_nonzero(pool.snapshot.invented)))
-        group, groups = _groups(piece, pieces.class_of_piece, by_class=self.groups == "classes")
+        group, groups = groups_of_pieces(piece, pieces.class_of_piece, by_class=self.groups == "classes")
         return BpgPlan(
             group=group,
             groups=groups,
@@ -218,6 +216,8 @@ class Bpg:
             extent=extent,
             explained=explained,
             reserve=reserve,
+            class_of=class_in_table,
+            by_order=by_order,
         )
 
     def advance(self, state: BpgState, snapshot: Snapshot, plan: BpgPlan) -> BpgState:
@@ -225,7 +225,20 @@ class Bpg:
         pool = RecordPool(plan.record_pool or snapshot, plan.state_row)
         return update_atoms(state, pool, plan.piece, extent=plan.extent, explained=plan.explained, reserve=plan.reserve)
 
-    def _reserve(self, snapshot: Snapshot, state: BpgState) -> int:
+    def readings(self, ledger: Ledger) -> Iterator[Reading]:
+        """What a reader of the source learns from all releases together, or of a large history from the first.
+
+        A partitioner of your own, and invented rows (ghost), are not read.
+        """
+        if not callable(self.over) and self.variant != "ghost":
+            yield from history_readings(self, ledger)
+
+    def mondrian_options(self, extent: Int64, reserve: int) -> MondrianOptions:
+        """How Mondrian cuts with this reserve."""
+        cuts = CutOptions(heuristic=self.heuristic, strict=self.cuts == "strict", by=self.cuts_by)
+        return MondrianOptions(extent, Principle(k=self.k * reserve, ell=self.ell), cuts)
+
+    def reserve_of(self, snapshot: Snapshot, state: BpgState) -> int:
         """The reserve of this release. `auto` never lowers it, because atoms can be divided but never joined."""
         if self.reserve != "auto":
             return self.reserve
@@ -244,9 +257,7 @@ class Bpg:
         else:
             # A relaxed cut divides people with the same value by their order, so the order must be a secret one.
             order = uniform_order(siphash_words(answer.snapshot.persons, fresh_key(rng)))
-            principle = Principle(k=self.k * reserve, ell=self.ell)
-            options = MondrianOptions(extent, principle, self.heuristic, strict=self.cuts == "strict")
-            found, classes = mondrian_by_signature(answer, state, order, options)
+            found, classes = mondrian_by_signature(answer, state, order, self.mondrian_options(extent, reserve))
         if len(selected) == snapshot.size:
             return found, classes
         class_of = np.full(snapshot.size, NO_CLASS, dtype=np.int32)
@@ -269,15 +280,6 @@ def _spread(class_of: Int32, table: RecordPool, larger: RecordPool) -> Int32:
     spread = np.full(larger.snapshot.size, NO_CLASS, dtype=np.int32)
     spread[larger.snapshot.persons.searchsorted(table.snapshot.persons)] = class_of
     return spread
-
-
-def _groups(piece: Int32, class_of_piece: Int32, *, by_class: bool) -> tuple[Int32, int]:
-    """The group of each row: its piece, or its piece's class."""
-    if not by_class:
-        return piece, len(class_of_piece)
-    first = np.diff(class_of_piece, prepend=-1) != 0
-    number = np.append(np.cumsum(first) - 1, WITHHELD).astype(np.int32)  # the last one is for withheld rows
-    return number[piece], int(first.sum())
 
 
 def _name_of(partitioner: Partitioner) -> str:

@@ -1,6 +1,6 @@
 """The m-invariance technique: division, balancing, assignment, split."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -24,8 +24,11 @@ from reanon_core.bucketing.options import (
     refuse_other_columns,
 )
 from reanon_core.bucketing.phases import divide_rows, move_rows
+from reanon_core.bucketing.reading import bucket_readings
 from reanon_core.model.errors import InvalidParameter, require
+from reanon_core.model.ledger import Ledger
 from reanon_core.model.packing import Packable
+from reanon_core.model.reading import Reading
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.protocols import Declaration, Promise
@@ -44,7 +47,9 @@ class MInvariance:
     changeable: ClassVar[frozenset[str]] = frozenset({"assignment", "not_eligible"})
     """The parameters that may change between releases: they break nothing that was promised."""
 
-    declaration: ClassVar[Declaration] = Declaration(weakest={"m": 2}, former_defaults=FORMER_DEFAULTS)
+    declaration: ClassVar[Declaration] = Declaration(
+        weakest={"m": 2}, has_readings=True, former_defaults=FORMER_DEFAULTS
+    )
 
     m: int
     """The least number of values among which each person is hidden."""
@@ -123,3 +128,7 @@ class MInvariance:
         """The state with the signatures of the people who are published."""
         roster, qi = state.recorded(snapshot, plan, keep_qi=self.on_qi_change == "refuse")
         return MInvarianceState(state.time + 1, plan.signatures, roster, plan.extent, qi)
+
+    def readings(self, ledger: Ledger) -> Iterator[Reading]:
+        """What a reader of the source learns from the buckets of these releases."""
+        return bucket_readings(ledger, self, adds_layers=False, max_lifespan=None)

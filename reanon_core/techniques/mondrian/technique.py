@@ -1,6 +1,6 @@
 """The Mondrian technique: every release is protected by itself, without regard to the others."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
@@ -10,13 +10,26 @@ from reanon_core.kernels.siphash import fresh_key, siphash_words
 from reanon_core.kernels.uniform_order import uniform_order
 from reanon_core.model.arrays import Int64
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, ReanonError, Unpublishable, require
+from reanon_core.model.ledger import Ledger
 from reanon_core.model.packing import Packable
 from reanon_core.model.plan import Counterfeits, Plan
+from reanon_core.model.reading import Reading
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.protocols import Declaration, Promise
 from reanon_core.recoding.attribute_scales import grown_extent
-from reanon_core.recoding.mondrian import Diversity, Heuristic, Principle, mondrian_classes
+from reanon_core.recoding.mondrian import (
+    NO_CLASS,
+    CutOptions,
+    CutsBy,
+    Diversity,
+    Failing,
+    Heuristic,
+    Principle,
+    Table,
+    mondrian_classes,
+)
+from reanon_core.techniques.mondrian.reading import release_readings
 from reanon_core.techniques.mondrian.state import MondrianState
 
 Cuts = Literal["strict", "relaxed"]
@@ -37,12 +50,12 @@ class Mondrian:
     """
 
     name: ClassVar[str] = "mondrian"
-    changeable: ClassVar[frozenset[str]] = frozenset({"heuristic", "cuts"})
+    changeable: ClassVar[frozenset[str]] = frozenset({"heuristic", "cuts", "cuts_by", "failing"})
     caution: ClassVar[str] = (
         "mondrian protects each release by itself; comparing two releases can expose people (docs/guarantees.md)"
     )
 
-    declaration: ClassVar[Declaration] = Declaration(weakest={"k": 2, "ell": 2})
+    declaration: ClassVar[Declaration] = Declaration(weakest={"k": 2, "ell": 2}, has_readings=True)
 
     k: int
     """The least number of rows in a group."""
@@ -56,6 +69,12 @@ class Mondrian:
     """Which attribute is cut first: the widest, the one with the most values, or the one with the most even cut."""
     cuts: Cuts = "strict"
     """Whether people with the same value stay on one side of a cut (strict), or may be divided (relaxed)."""
+    cuts_by: CutsBy = "principle"
+    """What decides whether a cut is made: the whole principle on both sides, as in the paper, or quasi-identifiers and
+    k alone, so that no cut depends on sensitive values."""
+    failing: Failing = "merge"
+    """With cuts by quasi-identifiers, what happens to a group that fails the principle: it is merged with its sibling,
+    or withheld."""
 
     def __post_init__(self) -> None:
         """Check the ranges of the parameters."""
@@ -66,15 +85,30 @@ class Mondrian:
             self.principle()
         except ReanonError as error:
             problems += error.problems
-        for option, allowed in (("heuristic", Heuristic), ("cuts", Cuts)):
+        for option, allowed in (
+            ("heuristic", Heuristic),
+            ("cuts", Cuts),
+            ("cuts_by", CutsBy),
+            ("failing", Failing),
+        ):
             if getattr(self, option) not in get_args(allowed):
                 choices = ", ".join(get_args(allowed))
                 problems.append(Problem(option, f"be one of {choices}", str(getattr(self, option))))
+        if self.failing == "withhold" and self.cuts_by == "principle":
+            rule = "be merge with cuts_by: principle, where no group fails"
+            problems.append(Problem("failing", rule, self.failing, "set cuts_by: quasi-identifiers"))
+        if self.failing == "withhold" and self.t is not None:
+            rule = "be merge with t: withheld people change the distribution that groups are compared with"
+            problems.append(Problem("failing", rule, self.failing))
         require(problems, InvalidParameter)
 
     def principle(self) -> Principle:
         """What every group satisfies."""
         return Principle(k=self.k, ell=self.ell, diversity=self.diversity, t=self.t)
+
+    def cut_options(self) -> CutOptions:
+        """How cuts are chosen."""
+        return CutOptions(heuristic=self.heuristic, strict=self.cuts == "strict", by=self.cuts_by, failing=self.failing)
 
     def promises(self) -> tuple[Promise, ...]:
         """The principle that every group satisfies, release by release."""
@@ -112,22 +146,32 @@ class Mondrian:
         group = np.full(snapshot.size, -1, dtype=np.int32)
         # A relaxed cut divides people with the same value by their order, so the order must be a secret one.
         order = uniform_order(siphash_words(snapshot.persons, fresh_key(rng)))
-        group[order], groups = mondrian_classes(
-            snapshot.qi[:, order],
-            snapshot.sensitive[order],
-            snapshot.schema,
-            extent,
-            self.principle(),
-            heuristic=self.heuristic,
-            strict=self.cuts == "strict",
-        )
+        table = Table(snapshot.qi[:, order], snapshot.sensitive[order], snapshot.schema, extent)
+        group[order], groups = mondrian_classes(table, self.principle(), self.cut_options())
         if snapshot.size and not groups:
             raise Unpublishable(self._refusal(snapshot))
-        return MondrianPlan(group=group, groups=groups, counterfeits=Counterfeits.none(), extent=extent)
+        failed = int(np.count_nonzero(group == NO_CLASS))
+        reason = (
+            f"failing: their group has fewer than ell = {self.ell} values ({self.diversity}); a larger k makes it rarer"
+        )
+        return MondrianPlan(
+            group=group,
+            groups=groups,
+            counterfeits=Counterfeits.none(),
+            withheld={reason: failed} if failed else {},
+            extent=extent,
+        )
 
     def advance(self, state: MondrianState, snapshot: Snapshot, plan: MondrianPlan) -> MondrianState:  # noqa: ARG002
         """The state after one more release."""
         return MondrianState(state.time + 1, plan.extent)
+
+    def readings(self, ledger: Ledger) -> Iterator[Reading]:
+        """What a reader of the source learns about each group, release by release."""
+        extent = self.initial_state().extent
+        for entry in ledger.entries:
+            extent = grown_extent(entry.snapshot, extent)
+            yield from release_readings(entry, extent, self.principle(), self.cut_options())
 
     def _refusal(self, snapshot: Snapshot) -> str:
         counts = np.bincount(snapshot.sensitive)

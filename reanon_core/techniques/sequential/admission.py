@@ -91,8 +91,8 @@ def _refuse_bare(snapshot: Snapshot, settings: "Sequential") -> None:
     suffix = (snapshot.schema.sensitive.name, *snapshot.schema.other)
     if columns is not None and settings.on_bare == "refuse" and not set(columns) & set(suffix):
         raise Unpublishable(
-            f"the release shows only quasi-identifiers ({', '.join(columns)}) and would publish them exactly, "
-            f"because without a sensitive column nothing is generalized. If you intend this, set on_bare: publish"
+            f"the release shows only quasi-identifiers ({', '.join(columns)}) and would not generalize them, "
+            f"because there is no sensitive column to hide. If you intend this, set on_bare: publish"
         )
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from reanon_core.model.arrays import Int32
 from reanon_core.model.release import ANYTHING, Boxes
-from reanon_core.model.schema import QuasiIdentifier, Schema
+from reanon_core.model.schema import Ends, QuasiIdentifier, Schema
 from reanon_core.recoding.boxes import widen
 from reanon_core.techniques.sequential.generalization import GeneralizedRows
 from reanon_core.techniques.sequential.loss_measure import Measure
@@ -31,8 +31,11 @@ def boxes_of(schema: Schema, shown: list[int], rows: GeneralizedRows, measure: M
 
 
 def _widen(low: Int32, high: Int32, column: QuasiIdentifier) -> None:
-    """Widen to min_width, in place; with a taxonomy, to the lowest ancestor that is wide enough."""
-    if column.min_width == 1:
+    """Widen to min_width, in place; with a taxonomy, to the lowest ancestor that is wide enough.
+
+    Ends on the grid are left as they are here: where rows are emitted they become ends of bins, which are as wide.
+    """
+    if column.min_width == 1 or column.ends is Ends.GRID:
         return
     if not column.hierarchical or column.taxonomy is None:
         widen(low, high, np.zeros(len(low), np.int8), column)

@@ -81,7 +81,7 @@ class Sequential:
     on_delete: DeleteRule = "refuse"
     """What to do when people leave: refuse, or keep publishing them until their whole cell has left."""
     on_bare: BareRule = "refuse"
-    """What to do with a release of quasi-identifiers alone, which would be published exactly: refuse, or publish."""
+    """What to do with a release of quasi-identifiers alone, which would not be generalized: refuse, or publish."""
 
     def __post_init__(self) -> None:
         """Validate the parameters."""

@@ -231,7 +231,10 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
         ("{name: m-invariance}", "technique m-invariance: m must be given"),
         ("{name: m-invariance, m: 2, ell: 3}", "technique m-invariance: ell must be one of its parameters"),
         ("{name: m-invariance, m: two}", "m (two) must be a whole number of at least 2"),
-        ("{name: m-invariance, m: 2, not_eligible: hope}", "not_eligible (hope) must be one of refuse, defer, pad"),
+        (
+            "{name: m-invariance, m: 2, not_eligible: hope}",
+            "not_eligible (hope) must be one of refuse, blocks, defer, pad",
+        ),
     ],
 )
 def test_a_wrong_technique_is_reported_unless_loading_is_lazy(write, technique, said):

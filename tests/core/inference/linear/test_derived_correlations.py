@@ -16,7 +16,7 @@ from reanon_core.checks.linear import Linear
 from reanon_core.checks.membership_table import MembershipTable
 from reanon_core.checks.signed_sums import smallest_sums
 from reanon_core.inference.linear.components import Incidence, small_components
-from reanon_core.inference.linear.correlation_rules import find_correlations
+from reanon_core.inference.linear.equations import find_equations
 from reanon_core.inference.view.known_groups import KnownGroups, known_groups
 from reanon_core.inference.view.membership import Membership
 from reanon_core.model.ledger import Ledger
@@ -51,18 +51,17 @@ def test_the_attack_finds_only_true_correlations_and_all_between_two_people_of_a
 ) -> None:
     ledger, n, most = drawn(seed)
     groups = known(ledger)
-    found = find_correlations(groups, n, most)
     parts = components(groups_of(ledger.entries))
     expected = {frozenset((frozenset(a), frozenset(b))) for part in parts for a, b in derived_correlations(part, n)}
-    sides = [
-        tuple(groups.persons[found.person[found.start[i] : found.start[i + 1]]].tolist())
-        for i in range(len(found.closed))
+    pairs = [
+        tuple(tuple(groups.persons[list(side)].tolist()) for side in equation.sides)
+        for equation in find_equations(groups, n, most)
+        if not equation.difference and not any(equation.unidentified)
     ]
-    pairs = list(zip(sides[::2], sides[1::2], found.closed[::2], found.closed[1::2], strict=True))
-    whole = {frozenset((frozenset(a), frozenset(b))) for a, b, one, two in pairs if one and two}
+    whole = {frozenset((frozenset(a), frozenset(b))) for a, b in pairs}
     # A pair with common people is a correlation too; a pair without them is among the expected.
-    for a, b, one, two in pairs:
-        if one and two and not set(a) & set(b) and max(len(a), len(b)) < n:
+    for a, b in pairs:
+        if not set(a) & set(b) and max(len(a), len(b)) < n:
             assert frozenset((frozenset(a), frozenset(b))) in expected
     single = {pair for pair in expected if all(len(side) == 1 for side in pair)}
     assert _closure(single) == _closure({pair for pair in whole if all(len(side) == 1 for side in pair)})

@@ -128,7 +128,7 @@ def test_the_automatic_reserve_grows_with_the_table_and_never_shrinks() -> None:
     found = published(Bpg(k=2, ell=2), [crowd(54), crowd(2000), crowd(54)])
     assert [publication.state.reserve for _, publication in found] == [3, 10, 10]
     assert [publication.state.reserve for _, publication in published(Bpg(k=2, reserve=7), [crowd(54)])] == [7]
-    huge = Bpg(k=2)._reserve(crowd(20_000), found[0][1].state)
+    huge = Bpg(k=2).reserve_of(crowd(20_000), found[0][1].state)
     assert huge == 20
     changed = publish(Bpg(k=2, ell=2), crowd(54), published(Bpg(k=2, reserve=7), [crowd(54)])[0][1].state, RNG)
     assert changed.state.reserve == 7

@@ -1,5 +1,7 @@
 """Mondrian against the slow reference, and what its releases promise and do not promise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,7 +16,7 @@ from reanon_core.model.schema import Kind, Missing, QuasiIdentifier, Schema, Sen
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.model.taxonomy import Taxonomy
 from reanon_core.publishing import publish
-from reanon_core.recoding.mondrian import Principle, mondrian_classes
+from reanon_core.recoding.mondrian import CutOptions, Principle, Table, mondrian_classes
 from reanon_core.replay import replay
 from reanon_core.techniques.mondrian.technique import Mondrian
 
@@ -58,13 +60,15 @@ def cases(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, Schema]:
     t=st.sampled_from([None, 0.25, 0.5]),
     heuristic=st.sampled_from(["width", "distinct", "balance"]),
     strict=st.booleans(),
+    blind=st.booleans(),
 )
-@settings(max_examples=300, deadline=None)
-def test_the_compiled_partition_is_that_of_the_slow_one(case, k, ell, diversity, t, heuristic, strict) -> None:  # type: ignore[no-untyped-def]
+@settings(max_examples=400, deadline=None)
+def test_the_compiled_partition_is_that_of_the_slow_one(case, k, ell, diversity, t, heuristic, strict, blind) -> None:  # type: ignore[no-untyped-def]
     qi, sensitive, columns = case
     extent = np.array([column.bounds for column in columns.quasi_identifiers]).T
     principle = Principle(k=k, ell=ell, diversity=diversity, t=t)
-    group, count = mondrian_classes(qi, sensitive, columns, extent, principle, heuristic=heuristic, strict=strict)
+    options = CutOptions(heuristic=heuristic, strict=strict, by="quasi-identifiers" if blind else "principle")
+    group, count = mondrian_classes(Table(qi, sensitive, columns, extent), principle, options)
     rows = [
         ([None if qi[a, i] == MISSING else int(qi[a, i]) for a in range(len(qi))], int(sensitive[i]))
         for i in range(len(sensitive))
@@ -79,6 +83,7 @@ def test_the_compiled_partition_is_that_of_the_slow_one(case, k, ell, diversity,
         heuristic=heuristic,
         strict=strict,
         paths=[c.taxonomy.paths if c.hierarchical and c.taxonomy else None for c in columns.quasi_identifiers],
+        blind=blind,
     )
     assert count == len(expected)
     found = {tuple(np.flatnonzero(group == one).tolist()) for one in range(count)}
@@ -94,7 +99,18 @@ def table(rows: int, seed: int = 0) -> Snapshot:
 
 
 @pytest.mark.parametrize("cuts", ["strict", "relaxed"])
-@pytest.mark.parametrize("more", [{"ell": 3}, {"ell": 2, "diversity": "frequency"}, {"t": 0.4}, {}])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"ell": 3},
+        {"ell": 2, "diversity": "frequency"},
+        {"t": 0.4},
+        {},
+        {"ell": 3, "cuts_by": "quasi-identifiers"},
+        {"t": 0.4, "cuts_by": "quasi-identifiers"},
+        {"ell": 3, "cuts_by": "quasi-identifiers", "failing": "withhold"},
+    ],
+)
 def test_every_release_passes_the_checks_of_its_own_principle(cuts: str, more: dict[str, object]) -> None:
     technique = Mondrian(k=5, cuts=cuts, **more)
     ledger = replay(technique, [table(300)], np.random.default_rng(0))
@@ -131,6 +147,26 @@ def test_all_wrong_parameters_are_named_at_once() -> None:
     with pytest.raises(InvalidParameter) as caught:
         Mondrian(k=0, ell=0, diversity="much", t=2, heuristic="best", cuts="none")
     assert len(caught.value.problems) == 6
+
+
+def test_cuts_by_quasi_identifiers_are_the_same_whatever_the_values() -> None:
+    """A shuffle of all values changes which groups are merged or withheld, and no cut."""
+    technique = Mondrian(k=3, ell=3, cuts_by="quasi-identifiers", failing="withhold")
+    snapshot = table(200)
+    shuffled = replace(snapshot, sensitive=np.random.default_rng(1).permutation(snapshot.sensitive))
+    one, other = (technique.plan(s, technique.initial_state(), np.random.default_rng(0)) for s in (snapshot, shuffled))
+    assert 0 < sum(one.withheld.values()) == np.count_nonzero(one.group < 0)
+    for plan, against in ((one, other), (other, one)):
+        for own in range(plan.groups):
+            there = np.unique(against.group[plan.group == own])
+            assert len(there) == 1  # as a whole in one group, or withheld as a whole
+
+
+def test_withholding_needs_blind_cuts_and_a_principle_without_t() -> None:
+    with pytest.raises(InvalidParameter, match="set cuts_by: quasi-identifiers"):
+        Mondrian(k=2, ell=2, failing="withhold")
+    with pytest.raises(InvalidParameter, match="withheld people change the distribution"):
+        Mondrian(k=2, t=0.2, cuts_by="quasi-identifiers", failing="withhold")
 
 
 def test_columns_published_as_they_are_do_not_go_with_mondrian() -> None:

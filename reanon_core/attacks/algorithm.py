@@ -1,0 +1,176 @@
+"""Algorithm: read the source of the technique, and compare how likely it was to publish this with other values."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from reanon_core.model.arrays import Bool, Float64, Int32, Int64
+from reanon_core.model.errors import InvalidParameter, Problem
+from reanon_core.model.finding import Findings
+from reanon_core.model.history import History
+from reanon_core.model.knowledge import Knowledge
+from reanon_core.model.reading import Reading
+
+EVEN = 1e-9
+"""Posteriors that differ by less are equal; likelihoods that are equal are exactly so."""
+NUMBERS = (
+    "readings",
+    "readings that are not complete",
+    "readings that rule out a relabelling",
+    "readings with unequal relabellings",
+    "releases left out",
+    "arrangements",
+    "arrangements ruled out",
+    "arrangements possible but not as likely as the truth",
+    "relabellings",
+    "relabellings ruled out",
+    "relabellings possible but not as likely as the truth",
+)
+NOTE = (
+    "the adversary knows the source and the parameters of the technique, everyone's group, and the value of each "
+    "person outside a bucket or group"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlgorithmAttack:
+    """Expose the people who have one value in every arrangement that the algorithm could have published like this.
+
+    Each reading of the technique is judged by itself: the adversary knows the values of all other people. A person is
+    exposed only by a complete reading. An incomplete one shows which arrangements are ruled out, and no more: an
+    arrangement that was not looked at may give the person another value.
+    Paper: none; [XT07] assumes an adversary who knows the principle, not the algorithm.
+    """
+
+    name: ClassVar[str] = "algorithm"
+    any_size: ClassVar[bool] = True
+    has_posteriors: ClassVar[bool] = False
+
+    def run(self, history: History, knowledge: Knowledge) -> Findings:  # noqa: ARG002  the readings are made of it
+        """Find the people with one value left, and measure how far the posteriors of the others moved.
+
+        Raises: InvalidParameter if the technique is not known or cannot be read.
+        """
+        if knowledge.readings is None:
+            raise InvalidParameter(
+                Problem(
+                    "the attack algorithm",
+                    "be given releases of a technique whose source it can read",
+                    help="audit a series of reanon, not files alone",
+                )
+            )
+        tally = _Tally()
+        for reading in knowledge.readings():
+            tally.add(reading)
+        everyone = _distinct([presence.persons for presence in knowledge.presences])
+        persons, inferred = tally.exposed()
+        return Findings(
+            attack=self.name,
+            of=len(everyone),
+            persons=persons,
+            inferred=inferred,
+            confidence=np.ones(len(persons)),
+            note=tally.note(),
+            extra=tally.extra(),
+        )
+
+
+@dataclass
+class _Tally:
+    """What the readings so far show."""
+
+    numbers: dict[str, int] = field(default_factory=lambda: dict.fromkeys(NUMBERS, 0))
+    certain: list[Int64] = field(default_factory=list)
+    inferred: list[Int32] = field(default_factory=list)
+    fewer: list[Int64] = field(default_factory=list)
+    uneven: list[Int64] = field(default_factory=list)
+    greatest: float = 0.0
+    greatest_relabelled: float = 0.0
+
+    def add(self, reading: Reading) -> None:
+        """Judge one reading."""
+        likelihood = np.exp(reading.log_likelihood - reading.log_likelihood.max())
+        possible, moved = np.isfinite(reading.log_likelihood), reading.log_likelihood != 0
+        relabelled = relabellings(reading)
+        self._count("readings", 1)
+        self._count("readings that are not complete", int(not reading.complete))
+        self.numbers["releases left out"] = max(reading.unread, self.numbers["releases left out"])
+        self._count("readings that rule out a relabelling", int((relabelled & ~possible).any()))
+        self._count("readings with unequal relabellings", int((relabelled & moved).any()))
+        for kind, chosen in (("arrangements", np.ones_like(moved)), ("relabellings", relabelled)):
+            self._count(kind, int(chosen.sum()))
+            self._count(f"{kind} ruled out", int((chosen & ~possible).sum()))
+            self._count(f"{kind} possible but not as likely as the truth", int((chosen & possible & moved).sum()))
+        before, after = _shares(reading.values, np.ones_like(likelihood)), _shares(reading.values, likelihood)
+        left: Int64 = np.count_nonzero(_shares(reading.values, possible.astype(np.float64)), axis=1)
+        self.fewer.append(reading.persons[(left < np.count_nonzero(before, axis=1))[reading.place]])
+        moved_by: Float64 = np.abs(after - before).max(axis=1, initial=0.0)
+        self.uneven.append(reading.persons[moved_by[reading.place] > EVEN])
+        if relabelled.sum() > 1:
+            self._add_relabellings(reading.values[relabelled], likelihood[relabelled])
+        if reading.complete:
+            self.greatest = max(self.greatest, float(after.max(initial=0.0)))
+            alone: Bool = left[reading.place] == 1
+            self.certain.append(reading.persons[alone])
+            self.inferred.append(after.argmax(axis=1).astype(np.int32)[reading.place[alone]])
+
+    def _add_relabellings(self, values: Int32, likelihood: Float64) -> None:
+        """The greatest posterior if only relabellings are possible; some that favour no value at all count."""
+        even = _shares(values, np.ones_like(likelihood))
+        if np.ptp(even[even > 0]) < EVEN:
+            self.greatest_relabelled = max(self.greatest_relabelled, float(_shares(values, likelihood).max()))
+
+    def exposed(self) -> tuple[Int64, Int32]:
+        """Everyone who is certain, once, with the value."""
+        persons: Int64 = np.concatenate([np.empty(0, np.int64), *self.certain])
+        inferred: Int32 = np.concatenate([np.empty(0, np.int32), *self.inferred])
+        _, first = np.unique(persons, return_index=True)
+        return persons[first], inferred[first]
+
+    def extra(self) -> dict[str, float]:
+        """The numbers by name."""
+        return {name: float(count) for name, count in self.numbers.items()} | {
+            "people left with fewer values": float(len(_distinct(self.fewer))),
+            "people with an uneven posterior": float(len(_distinct(self.uneven))),
+            "greatest posterior": self.greatest,
+            "greatest posterior if it is known who shares a value": self.greatest_relabelled,
+        }
+
+    def note(self) -> str:
+        """What the numbers mean."""
+        found = self.numbers
+        unequal, incomplete = found["readings with unequal relabellings"], found["readings that are not complete"]
+        parts = [NOTE, f"{found['readings']:,} buckets or groups were read"]
+        if unequal:
+            parts.append(f"in {unequal:,} of them the publication tells some relabelling of the values from the truth")
+        if incomplete:
+            parts.append(f"in {incomplete:,} not every arrangement was looked at, so no person is exposed there")
+        if found["releases left out"]:
+            parts.append(f"{found['releases left out']:,} releases were made with other parameters and are left out")
+        return "; ".join(parts)
+
+    def _count(self, name: str, more: int) -> None:
+        self.numbers[name] += more
+
+
+def relabellings(reading: Reading) -> Bool:
+    """Which arrangements replace each value by one other value everywhere, and no two by the same one, bool[a]."""
+    _, first, number = np.unique(reading.values[0], return_index=True, return_inverse=True)
+    image = reading.values[:, first]  # [a, values]
+    everywhere: Bool = np.all(reading.values == image[:, number], axis=1)
+    least_step: Int32 = np.diff(np.sort(image, axis=1), axis=1).min(axis=1, initial=1)
+    return everywhere & (least_step > 0)
+
+
+def _shares(values: Int32, weight: Float64) -> Float64:
+    """The share of each value at each place, [places, values], if arrangements have these weights."""
+    arrangements, places = values.shape
+    shares: Float64 = np.zeros((places, int(values.max(initial=0)) + 1))
+    for arrangement in range(arrangements):
+        shares[np.arange(places), values[arrangement]] += weight[arrangement] / weight.sum()
+    return shares
+
+
+def _distinct(parts: list[Int64]) -> Int64:
+    return np.unique(np.concatenate([np.empty(0, np.int64), *parts]))

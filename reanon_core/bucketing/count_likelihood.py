@@ -1,0 +1,286 @@
+"""How likely phases 1 to 3 are to decide as published, if some people had other values. Counts only, no rows."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import exp, inf, log
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from reanon_core.bucketing.bucket_history import DISPLACED_ROW, NEW_ROW, NOWHERE, OLD_ROW, WITHHELD_ROW, BucketHistory
+from reanon_core.bucketing.count_plan import CountPlan, assign_new_rows, balance_buckets
+from reanon_core.bucketing.eligibility import is_eligible
+from reanon_core.bucketing.entry_ways import EntryCounts, EntryWay, entry_ways
+from reanon_core.bucketing.episodes import block_choice, frequency_choice
+from reanon_core.bucketing.options import BucketOptions
+from reanon_core.bucketing.signatures import Signature, Signatures
+from reanon_core.model.arrays import Bool, Int64
+from reanon_core.model.errors import Unpublishable
+
+SAME = 1e-7
+"""Log-likelihoods that differ by less are the same: products of factorials of counts differ by more, or not at all."""
+
+
+class WorldCounts(NamedTuple):
+    """What phases 1 to 3 see of a world, release by release; slots are those of the history's signatures."""
+
+    old: Int64  # [t, slots] old rows, without displaced ones
+    new: Int64  # [t, slots] new rows, where they were published
+    withheld: Int64  # [t, values] new rows that were withheld
+    displaced: tuple[tuple["Displaced", ...], ...]  # [t] in ascending order of person
+
+
+class Displaced(NamedTuple):
+    """A person whose value is in none of their signatures."""
+
+    row: int  # of the history
+    had: Signature
+    value: int
+    bucket: int  # the number of the signature that they were published with, or NOWHERE
+
+
+class Decision(NamedTuple):
+    """One outcome of phases 1 to 3."""
+
+    log_chance: float
+    plan: CountPlan
+    depth: Int64  # [s] of the plan's signatures
+    withheld: Int64  # [values]
+    pads: Int64  # [values]
+
+
+@dataclass(frozen=True, eq=False)
+class CountLikelihood:
+    """The likelihood of the published buckets in any world, by the technique's own decisions.
+
+    A world is replayed from the first release on. At each release the counts of its old and new rows go through the
+    technique's own eligibility, balancing and assignment; the decision must give each bucket the rows and the depth
+    that it was published with. Which new rows of a value go where is a uniform draw, so the rows that went there did so
+    with probability (product of the slots' counts!) / (new rows of the value)!.
+
+    Ensures: a release that the truth does not explain, because it was made with other parameters, is not used.
+    """
+
+    history: BucketHistory
+    options: BucketOptions
+    adds_layers: bool
+    """Whether phase 4 may add counterfeits of its own, so that the depth does not tell phase 2's."""
+    _none: Signatures = field(default_factory=lambda: Signatures.of([]))
+    _explained: list[bool] = field(default_factory=list)
+    _depths: list[Int64] = field(default_factory=list)  # [t] of [s]
+    _numbers: dict[int, tuple[Signatures, Int64]] = field(default_factory=dict)
+    _slots: dict[int, tuple[Signatures, Int64]] = field(default_factory=dict)
+    _decided: dict[tuple[object, ...], list[Decision]] = field(default_factory=dict)
+
+    @property
+    def unread(self) -> int:
+        """How many releases are not used."""
+        return self._explained.count(False)
+
+    def truth(self, counts: WorldCounts) -> list[float]:
+        """The log-likelihood of the truth at each release; to be called first."""
+        weights: list[float] = []
+        states = [(0.0, self._none)]
+        for time in range(self.history.releases):
+            self._depths.append(np.zeros(0, dtype=np.int64))
+            self._explained.append(True)
+            after = self._after(time, states, counts)
+            self._explained[time] = bool(after)
+            states, weight = _normalised(after) if after else (self._taken_over(time, states), 0.0)
+            weights.append(weight)
+        return weights
+
+    def world(self, counts: WorldCounts, truth: list[float]) -> float:
+        """The log-likelihood of a world relative to the truth: 0 if it is as likely, -inf if it is ruled out."""
+        states = [(0.0, self._none)]
+        relative = 0.0
+        for time in range(self.history.releases):
+            if not self._explained[time]:
+                states = self._taken_over(time, states)
+                continue
+            after = self._after(time, states, counts)
+            if not after:
+                return -inf
+            states, weight = _normalised(after)
+            relative += weight - truth[time]
+        return relative if abs(relative) > SAME else 0.0
+
+    def _after(
+        self, time: int, states: list[tuple[float, Signatures]], counts: WorldCounts
+    ) -> list[tuple[float, Signatures]]:
+        """The lists of signatures after this release, with the log-likelihood of the release and each of them."""
+        found: dict[tuple[Signature, ...], tuple[float, Signatures]] = {}
+        for weight, before in states:
+            for log_chance, signatures in self._outcomes(time, before, counts):
+                known = found.get(signatures.tuples, (-inf, signatures))
+                found[signatures.tuples] = (float(np.logaddexp(known[0], weight + log_chance)), known[1])
+        return list(found.values())
+
+    def _outcomes(self, time: int, before: Signatures, counts: WorldCounts) -> Iterator[tuple[float, Signatures]]:
+        """Each list of signatures after a decision that gives the published buckets, with its log-likelihood."""
+        new, withheld = counts.new[time], counts.withheld[time, : self.history.values[time]]
+        pool = np.bincount(self.history.signatures.values, weights=new, minlength=len(withheld)).astype(np.int64)
+        pool = pool[: len(withheld)] + withheld
+        known = np.zeros(len(pool), dtype=np.bool_)
+        known[before.values] = True
+        old = self._numbered(before, counts.old[time])
+        placed = self._placed(before, old, counts.displaced[time], known, pool)
+        if placed is None:
+            return
+        signatures, old = placed
+        for decision in self._decisions(time, signatures, old, known, pool, new):
+            rows = self._numbered(decision.plan.signatures, new)
+            if int(rows.sum()) == int(new.sum()) and self._is_published(time, decision, rows, withheld):
+                yield decision.log_chance + _log_allocation(decision, pool, rows), decision.plan.signatures
+
+    def _placed(
+        self, before: Signatures, old: Int64, displaced: tuple[Displaced, ...], known: Bool, pool: Int64
+    ) -> tuple[Signatures, Int64] | None:
+        """The signatures and old rows with those of displaced people; None if one would get another signature."""
+        if not displaced:
+            return before, old
+        choice = frequency_choice(before, pool, self.options.m)
+        if self.options.balancing == "blind":
+            choice = block_choice(before, before.largest(old), known | (pool > 0), self.options.m)
+        signatures, listed = before, self.history.signatures.tuples
+        slots: list[int] = []
+        for one in displaced:
+            try:
+                signature = choice(frozenset(one.had), one.value)
+            except Unpublishable:
+                return None
+            if signature != (None if one.bucket == NOWHERE else listed[one.bucket]):
+                return None
+            if signature is None:
+                continue
+            if signature not in signatures.number:
+                signatures = signatures.extended([signature])
+            number = signatures.number[signature]
+            slots.append(int(signatures.offsets[number]) + signature.index(one.value))
+        added = np.bincount(slots, minlength=len(signatures.values)).astype(np.int64)
+        added[: len(old)] += old
+        return signatures, added
+
+    def _decisions(
+        self, time: int, signatures: Signatures, old: Int64, known: Bool, pool: Int64, new: Int64
+    ) -> list[Decision]:
+        """What the technique may decide on these counts; nothing if it would refuse them."""
+        layered = self.options.balancing == "blind" and is_eligible(pool, self.options.m)
+        seen = signatures.largest(old) if layered else old  # blind decisions look at the depths alone
+        key = (time, id(signatures), seen.tobytes(), pool.tobytes())
+        if key not in self._decided:
+            self._slots_of(signatures)  # keeps the list, so that its id stays its own
+            shown = [self.history.signatures.tuples[s] for s in np.flatnonzero(self._rows_of_buckets(new)).tolist()]
+            ways = entry_ways(EntryCounts(signatures, old, known, pool), self.options, shown)
+            self._decided[key] = [self._decided_by(way) for way in ways]
+        return self._decided[key]
+
+    def _decided_by(self, way: EntryWay) -> Decision:
+        m = self.options.m
+        plan = assign_new_rows(
+            way.counts, balance_buckets(way.counts, m, self.options.balancing), m, self.options.assignment
+        )
+        filled = plan.taken + plan.counterfeits
+        filled[: len(way.counts.old)] += way.counts.old
+        return Decision(log(way.chance), plan, plan.signatures.largest(filled), way.withheld, way.pads)
+
+    def _is_published(self, time: int, decision: Decision, rows: Int64, withheld: Int64) -> bool:
+        """Whether the decision gives every bucket the rows and the depth that it was published with."""
+        plan = decision.plan
+        invented = plan.taken - rows
+        if (decision.withheld != withheld).any() or (invented < 0).any():
+            return False
+        if invented.any() and not decision.pads.any():
+            return False
+        depth = self._by_signature(plan.signatures, decision.depth)
+        if self.options.not_eligible == "pad":
+            # A group of counterfeits alone is not published: the bucket may be deeper than it looks.
+            fewest = -self._by_signature(plan.signatures, plan.signatures.largest(-(plan.counterfeits + invented)))
+            hidden = depth - self.history.depth[time]
+            return self.adds_layers or bool(((hidden >= 0) & (hidden <= fewest)).all())
+        if not len(self._depths[time]):
+            self._depths[time] = depth
+            return self.adds_layers or bool((depth == self.history.depth[time]).all())
+        return bool((depth == self._depths[time]).all())
+
+    def _taken_over(self, time: int, states: list[tuple[float, Signatures]]) -> list[tuple[float, Signatures]]:
+        """The lists of signatures after a release that is not explained: with those that it shows first."""
+        shown = np.flatnonzero(self.history.first_shown == time).tolist()
+        new = sorted(self.history.signatures.tuples[number] for number in shown)
+        return [
+            (weight, before.extended([one for one in new if one not in before.number])) for weight, before in states
+        ]
+
+    def _numbered(self, signatures: Signatures, per_slot: Int64) -> Int64:
+        """Counts of the history's slots as counts of the slots of this list; slots that are not in it are left out."""
+        slots = self._slots_of(signatures)
+        numbered = np.zeros(len(signatures.values), dtype=np.int64)
+        numbered[slots[slots >= 0]] = per_slot[slots >= 0]
+        return numbered
+
+    def _slots_of(self, signatures: Signatures) -> Int64:
+        """For each slot of the history its slot in this list, or -1."""
+        if id(signatures) not in self._slots:
+            numbers = self._numbers_of(signatures)
+            parts = [
+                np.arange(len(signature)) + signatures.offsets[number] if number >= 0 else np.full(len(signature), -1)
+                for number, signature in zip(numbers.tolist(), self.history.signatures.tuples, strict=True)
+            ]
+            self._slots[id(signatures)] = (signatures, np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int64))
+        return self._slots[id(signatures)][1]
+
+    def _by_signature(self, signatures: Signatures, numbers: Int64) -> Int64:
+        """A number for each signature of this list, as numbers for the history's signatures; 0 if it is not in it."""
+        number = self._numbers_of(signatures)
+        found = np.zeros(len(number), dtype=np.int64)
+        found[number >= 0] = numbers[number[number >= 0]]
+        return found
+
+    def _numbers_of(self, signatures: Signatures) -> Int64:
+        """For each signature of the history its number in this list, or -1."""
+        if id(signatures) not in self._numbers:
+            listed = self.history.signatures.tuples
+            numbers = np.array([signatures.number.get(signature, -1) for signature in listed], dtype=np.int64)
+            self._numbers[id(signatures)] = (signatures, numbers)  # with the list, so that its id stays its own
+        return self._numbers[id(signatures)][1]
+
+    def _rows_of_buckets(self, per_slot: Int64) -> Int64:
+        return np.add.reduceat(per_slot, self.history.signatures.offsets[:-1]) if len(per_slot) else per_slot
+
+
+def true_counts(history: BucketHistory) -> WorldCounts:
+    """The counts of the world as it is."""
+    rows, signatures = history.rows, history.signatures
+    shape = (history.releases, len(signatures.values))
+    slot = signatures.slots(np.maximum(rows.bucket, 0), rows.value) if signatures.count else rows.bucket
+    old, new = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    for table, kind in ((old, OLD_ROW), (new, NEW_ROW)):
+        chosen = rows.kind == kind
+        np.add.at(table, (rows.time[chosen], slot[chosen]), 1)
+    withheld = np.zeros((history.releases, max(history.values)), dtype=np.int64)
+    chosen = rows.kind == WITHHELD_ROW
+    np.add.at(withheld, (rows.time[chosen], rows.value[chosen]), 1)
+    displaced: list[list[Displaced]] = [[] for _ in history.values]
+    for row in np.flatnonzero(rows.kind == DISPLACED_ROW).tolist():
+        one = Displaced(row, history.had[row], int(rows.value[row]), int(rows.bucket[row]))
+        displaced[rows.time[row]].append(one)
+    return WorldCounts(old, new, withheld, tuple(tuple(of_release) for of_release in displaced))
+
+
+def _normalised(states: list[tuple[float, Signatures]]) -> tuple[list[tuple[float, Signatures]], float]:
+    """The same states with weights that sum up to 1, and the logarithm of their sum."""
+    top = max(weight for weight, _ in states)
+    total = top + log(sum(exp(weight - top) for weight, _ in states))
+    return [(weight - total, signatures) for weight, signatures in states], total
+
+
+def _log_allocation(decision: Decision, pool: Int64, rows: Int64) -> float:
+    """How likely it is that exactly these new rows of each value go to these slots, and these are withheld."""
+    taken, pads = decision.plan.taken, decision.pads
+    ways = _log_factorials(taken) - _log_factorials(taken - rows) + _log_factorials(decision.withheld)
+    return ways - _log_factorials(pool + pads) + _log_factorials(pads)
+
+
+def _log_factorials(counts: Int64) -> float:
+    return float(gammaln(counts + 1.0).sum())

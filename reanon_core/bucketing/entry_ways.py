@@ -1,0 +1,133 @@
+"""Every way in which new rows may enter the buckets, with its chance: what `not_eligible` says, as a distribution."""
+
+from itertools import permutations
+from math import comb, factorial, prod
+from typing import NamedTuple
+
+import numpy as np
+
+from reanon_core.bucketing.count_plan import BucketCounts
+from reanon_core.bucketing.eligibility import deferred, is_eligible
+from reanon_core.bucketing.options import BucketOptions
+from reanon_core.bucketing.signatures import Signature, Signatures
+from reanon_core.model.arrays import Bool, Int64
+
+MOST_BLOCKS = 6
+"""Every order of up to so many blocks is looked at."""
+
+
+class EntryCounts(NamedTuple):
+    """What is known before new rows enter."""
+
+    signatures: Signatures
+    old: Int64  # [slots]
+    known: Bool  # [values] values that earlier releases have shown
+    pool: Int64  # [values] all new rows
+
+
+class EntryWay(NamedTuple):
+    """One way to enter."""
+
+    chance: float
+    counts: BucketCounts
+    withheld: Int64  # [values]
+    pads: Int64  # [values]
+
+
+def entry_ways(entry: EntryCounts, options: BucketOptions, shown: list[Signature]) -> list[EntryWay]:
+    """The ways with the published buckets of new rows, `shown`; no way if such rows would be refused."""
+    signatures, old, _, pool = entry
+    none = np.zeros_like(pool)
+    unblocked = np.zeros(len(signatures.values), dtype=np.int64)
+    if options.not_eligible == "defer":
+        withheld = deferred(pool, options.m)
+        return [EntryWay(1.0, BucketCounts(signatures, old, unblocked, pool - withheld), withheld, none)]
+    if is_eligible(pool, options.m):
+        return [EntryWay(1.0, BucketCounts(signatures, old, unblocked, pool), none, none)]
+    if options.not_eligible == "pad" and len(pool) >= options.m:
+        return [
+            EntryWay(chance, BucketCounts(signatures, old, unblocked, pool + pads), none, pads)
+            for chance, pads in pad_chances(pool, options.m)
+        ]
+    if options.not_eligible != "blocks":
+        return []
+    return [
+        EntryWay(chance, _blocked(entry, blocks), none, none)
+        for chance, blocks in block_chances(pool, entry.known, options.m, shown)
+    ]
+
+
+def pad_chances(counts: Int64, m: int) -> list[tuple[float, Int64]]:
+    """Every draw of padding counterfeits with its chance: values are filled to the greatest count in random order.
+
+    A draw fills some values wholly, then one partly. Values of the greatest count have no room, so their place in the
+    order makes no difference.
+    """
+    top = int(counts.max())
+    lacking = m * top - int(counts.sum())
+    room = {value: top - int(count) for value, count in enumerate(counts.tolist()) if count < top}
+    chances: dict[tuple[int, ...], float] = {}
+    waiting: list[tuple[tuple[int, ...], int]] = [((), lacking)]
+    while waiting:  # the filled values in ascending order: every order of them is as likely
+        filled, left = waiting.pop()
+        orders = factorial(len(filled)) * factorial(len(room) - len(filled) - 1) / factorial(len(room))
+        for value in room.keys() - set(filled):
+            if room[value] < left:
+                if not filled or value > filled[-1]:
+                    waiting.append(((*filled, value), left - room[value]))
+                continue
+            pads = np.zeros_like(counts)
+            pads[list(filled)] = [room[one] for one in filled]
+            pads[value] = left
+            key = tuple(pads.tolist())
+            chances[key] = chances.get(key, 0.0) + orders
+    return [(chance, np.array(pads, dtype=np.int64)) for pads, chance in chances.items()]
+
+
+def block_chances(pool: Int64, known: Bool, m: int, shown: list[Signature]) -> list[tuple[float, list[Signature]]]:
+    """Every order of the blocks in which the new rows were published, with the chance that they are drawn like this.
+
+    Values are sorted by their count, chance decides between equal ones, and runs of m or more are cut. The chance that
+    a run gets just these of the values with one count is one over the number of ways to divide them among the runs.
+    """
+    present = pool > 0
+    distinct = int(present.sum())
+    if distinct < m:
+        if not distinct or not known[present].all() or int(known.sum()) < m:
+            return []
+        sizes, among = [m], set(np.flatnonzero(known).tolist())
+    else:
+        sizes = [m] * (distinct // m - 1) + [m + distinct % m]
+        among = set(np.flatnonzero(present).tolist())
+    listed = [value for block in shown for value in block]
+    if len(shown) != len(sizes) or len(shown) > MOST_BLOCKS or len(set(listed)) < len(listed):
+        return []
+    if not among.issuperset(listed):
+        return []
+    ways = []
+    for order in permutations(shown):
+        runs = [*order, tuple(sorted(among.difference(listed)))]
+        counts = [int(count) for run in runs for count in sorted(pool[list(run)].tolist(), reverse=True)]
+        if [len(block) for block in order] == sizes and counts == sorted(counts, reverse=True):
+            ways.append((_tie_chance(pool, runs), list(order)))
+    return ways
+
+
+def _tie_chance(pool: Int64, runs: list[Signature]) -> float:
+    """The chance that values of equal count are divided among the runs like this."""
+    chance = 1.0
+    for count in {int(pool[value]) for run in runs for value in run}:
+        parts = [sum(int(pool[value]) == count for value in run) for run in runs]
+        sums = np.cumsum(parts).tolist()
+        chance /= prod(comb(total, part) for total, part in zip(sums, parts, strict=True))
+    return chance
+
+
+def _blocked(entry: EntryCounts, blocks: list[Signature]) -> BucketCounts:
+    signatures = entry.signatures.extended([one for one in blocks if one not in entry.signatures.number])
+    old, blocked = np.zeros((2, len(signatures.values)), dtype=np.int64)
+    old[: len(entry.old)] = entry.old
+    for block in blocks:
+        number = signatures.number[block]
+        blocked[signatures.offsets[number] : signatures.offsets[number + 1]] = entry.pool[list(block)]
+    return BucketCounts(signatures, old, blocked, np.zeros_like(entry.pool))

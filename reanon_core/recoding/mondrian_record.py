@@ -1,0 +1,117 @@
+"""Which arrangements of values over the rows of a class lead Mondrian to the same classes.
+
+Which attribute is tried first, and where it is cut, depends on quasi-identifiers alone. Values decide only whether a
+cut is accepted. An arrangement inside one class changes the sides only of cuts that divide the class, and no accepted
+cut does. So it leads to other classes exactly if a cut would be accepted that was *rejected* and divides the class, at
+the class itself or at a node above it. Where cuts are made by quasi-identifiers alone, it does exactly if the leaves
+below the class would not be merged.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from reanon_core.compiled import compiled
+from reanon_core.kernels import mondrian as kernel
+from reanon_core.kernels.dense_ranks import dense_ranks
+from reanon_core.kernels.mondrian import Criterion, satisfies
+from reanon_core.kernels.mondrian_merge import arrangements_merged
+from reanon_core.model.arrays import Bool, Int32, Int64
+from reanon_core.recoding.mondrian import (
+    CutOptions,
+    Principle,
+    Table,
+    blind_leaves,
+    criterion_of,
+    cut_table,
+    publishable_classes,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class CutRecord:
+    """The classes of a table, and what decides whether an arrangement of values keeps them."""
+
+    table: Table
+    criterion: Criterion
+    class_of: Int32  # [n] NO_CLASS where a row is withheld
+    classes: int
+    leaf_of: Int32  # [n] the leaf of each row where cuts are made by quasi-identifiers; the class otherwise
+    depth: Int32  # [leaves] how many cuts are above each leaf
+    rejected: Int64  # [r, 4] as in kernel.Record
+    ranks: Int32  # [d, n]
+    merges: bool
+    """Whether leaves that fail are merged."""
+
+    @staticmethod
+    def of(table: Table, principle: Principle, options: CutOptions) -> "CutRecord":
+        """Divide the table, and write down what decided.
+
+        Requires: strict cuts, or no two rows with the same code, because a relaxed cut divides those at random.
+        """
+        criterion, size = criterion_of(table, principle), len(table.sensitive)
+        depth = np.empty(size, dtype=np.int32)
+        ranks = np.stack([dense_ranks(codes)[0] for codes in table.qi])
+        none = np.empty((0, 4), dtype=np.int64)
+        if options.by == "quasi-identifiers":
+            leaf_of, leaves = blind_leaves(table, criterion, options, depth)
+            depth, merges = depth[:leaves].copy(), options.failing == "merge"
+            class_of, classes = publishable_classes(table.sensitive, leaf_of, depth, criterion, options.failing)
+            return CutRecord(table, criterion, class_of, classes, leaf_of, depth, none, ranks, merges=merges)
+        most = (2 * (size // principle.k) + 1) * len(table.qi)
+        record = kernel.Record(np.empty((most, 4), dtype=np.int64), depth)
+        class_of, classes, count = cut_table(table, criterion, options, record)
+        rejected = record.rejected[:count].copy()
+        leaf_of, depth = class_of, depth[:classes].copy()
+        return CutRecord(table, criterion, class_of, classes, leaf_of, depth, rejected, ranks, merges=False)
+
+    def keeps_classes(self, own: int, arrangements: Int32) -> Bool:
+        """For each arrangement [a, n] of values over the rows of a class, in order, whether the classes stay."""
+        members = np.flatnonzero(self.class_of == own)
+        if len(self.rejected):
+            return ~_accepted(arrangements, *self._dividing(members), self.criterion)
+        leaf = self.leaf_of[members]
+        first, last = int(leaf.min()), int(leaf.max()) + 1
+        if not self.merges or last - first == 1:
+            return np.ones(len(arrangements), dtype=np.bool_)
+        return arrangements_merged(arrangements, leaf - first, self.depth[first:last], self.criterion)
+
+    @cached_property
+    def _order(self) -> Int64:
+        """The rows by class, as the kernel moved them."""
+        return np.argsort(self.class_of, kind="stable")
+
+    def _dividing(self, members: Int64) -> tuple[Bool, Int64]:
+        """The rejected cuts that divide a class: which members are on the right, and the other rows' values."""
+        order, own = self._order, self.class_of[members[0]]
+        begin = int(np.searchsorted(self.class_of[order], own))
+        above = self.rejected[(self.rejected[:, kernel.BEGIN] <= begin) & (begin < self.rejected[:, kernel.END])]
+        right = self.ranks[above[:, kernel.ATTRIBUTE]][:, members] > above[:, kernel.RANK, None]
+        through = right.any(axis=1) & ~right.all(axis=1)
+        above, right = above[through], right[through]
+        values, sensitive = len(self.criterion.share), self.table.sensitive
+        others = np.zeros((len(above), 2, values), dtype=np.int64)
+        for i, (first, last, attribute, rank) in enumerate(above.tolist()):
+            rows = order[first:last]
+            rows = rows[self.class_of[rows] != own]
+            side = self.ranks[attribute, rows] > rank
+            for at in (0, 1):
+                others[i, at] = np.bincount(sensitive[rows[side == bool(at)]], minlength=values)
+        return right, others
+
+
+@compiled
+def _accepted(arrangements: Int32, right: Bool, others: Int64, criterion: Criterion) -> Bool:
+    """For each arrangement, whether any of the cuts has the principle on both sides."""
+    found = np.zeros(len(arrangements), dtype=np.bool_)
+    counts = np.empty_like(others[0]) if len(others) else np.empty((2, 0), dtype=np.int64)
+    for own in range(len(arrangements)):
+        for cut in range(len(right)):
+            counts[:] = others[cut]
+            for i, value in enumerate(arrangements[own]):
+                counts[1 if right[cut, i] else 0, value] += 1
+            if satisfies(counts[0], counts[0].sum(), criterion) and satisfies(counts[1], counts[1].sum(), criterion):
+                found[own] = True
+                break
+    return found

@@ -1,0 +1,249 @@
+"""What a reader of the source learns from releases of BPG, against all worlds and orders of tiny series."""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+import pytest
+from builders.bpg import COLUMNS, entries, published, table
+
+from reanon_core.catalog import own_checks
+from reanon_core.judgement import history_verdicts
+from reanon_core.model.errors import Unpublishable
+from reanon_core.model.ledger import Ledger
+from reanon_core.model.reading import Reading
+from reanon_core.model.snapshot import Snapshot
+from reanon_core.techniques.bpg import reading
+from reanon_core.techniques.bpg.technique import Bpg
+
+Order = dict[int, int]
+Shown = list[list[tuple[list[int], list[int]]]]
+"""For each release the people of each group, and the values that it shows."""
+
+
+def publication(technique: Bpg, snapshots: list[Snapshot], order: Order, seed: int = 0) -> Shown | None:
+    """What the technique itself publishes if pseudonyms are exchanged like this; None if it refuses."""
+    back = {new: old for old, new in order.items()}
+    state, rng, found = technique.initial_state(), np.random.default_rng(seed), []
+    for snapshot in snapshots:
+        persons = np.array([order[person] for person in snapshot.persons.tolist()])
+        rows = np.argsort(persons)
+        snapshot = replace(  # noqa: PLW2901
+            snapshot, persons=persons[rows], qi=snapshot.qi[:, rows], sensitive=snapshot.sensitive[rows]
+        )
+        try:
+            plan = technique.plan(snapshot, state, rng)
+        except Unpublishable:
+            return None
+        state, table = technique.advance(state, snapshot, plan), plan.record_pool
+        assert table is not None
+        groups = []
+        for own in range(plan.groups):
+            members = np.flatnonzero(plan.group == own)
+            people = sorted(back[person] for person in table.persons[members].tolist())
+            groups.append((people, sorted(table.sensitive[members].tolist())))
+        found.append(sorted(groups))
+    return found
+
+
+def in_world(snapshots: list[Snapshot], values: dict[int, int]) -> list[Snapshot]:
+    return [
+        replace(
+            s, sensitive=np.array([values.get(p, v) for p, v in zip(s.persons, s.sensitive, strict=True)], np.int32)
+        )
+        for s in snapshots
+    ]
+
+
+def chance(technique: Bpg, snapshots: list[Snapshot], shown: Shown, orders: list[Order]) -> Fraction:
+    """The share of these orders of pseudonyms that publish this."""
+    same = sum(publication(technique, snapshots, order, seed) == shown for seed, order in enumerate(orders))
+    return Fraction(same, len(orders))
+
+
+def all_orders(snapshots: list[Snapshot]) -> list[Order]:
+    people = sorted({person for snapshot in snapshots for person in snapshot.persons.tolist()})
+    return [dict(zip(people, order, strict=True)) for order in permutations(people)]
+
+
+def some_orders(snapshots: list[Snapshot], rng: np.random.Generator) -> list[Order]:
+    people = sorted({person for snapshot in snapshots for person in snapshot.persons.tolist()})
+    orders = [people, people[::-1], rng.permutation(people).tolist()]
+    return [dict(zip(people, order, strict=True)) for order in orders]
+
+
+def read(technique: Bpg, snapshots: list[Snapshot]) -> tuple[list[Reading], list[Snapshot], Shown]:
+    """The readings, the tables that could be published, and what was."""
+    found = published(technique, snapshots)
+    kept = [snapshot for snapshot, _ in found]
+    identity = {person: person for snapshot in kept for person in snapshot.persons.tolist()}
+    shown = publication(technique, kept, identity)
+    assert shown is not None
+    return list(technique.readings(Ledger(tuple(entries(found))))), kept, shown
+
+
+def assert_all_worlds_agree(
+    technique: Bpg, one: Reading, snapshots: list[Snapshot], shown: Shown, orders: list[Order]
+) -> None:
+    """Every arrangement is as likely as the technique publishes it; and no other arrangement shows the same."""
+    people = one.persons.tolist()
+    truth = [int(value) for value in one.values[0]]
+    likely = chance(technique, snapshots, shown, orders)
+    expected = {*permutations(truth)}
+    for values, log in zip(one.values[:, one.place].tolist(), one.log_likelihood.tolist(), strict=True):
+        world = in_world(snapshots, dict(zip(people, values, strict=True)))
+        assert np.exp(log) == pytest.approx(float(chance(technique, world, shown, orders) / likely))
+        expected.remove(tuple(values))
+    assert not (one.complete and expected)
+
+
+def certain(found: list[Reading]) -> set[int]:
+    return {
+        int(person)
+        for one in found
+        for person, place in zip(one.persons, one.place, strict=True)
+        if one.complete and len({*one.values[one.log_likelihood > -np.inf, place].tolist()}) == 1
+    }
+
+
+def series(rng: np.random.Generator, people: int, releases: int) -> list[Snapshot]:
+    """Tables that some people leave and re-enter; no two people share a quasi-identifier."""
+    qi = np.stack([rng.permutation(10)[:people] for _ in range(2)]).astype(np.int32)
+    value = rng.choice(4, people, p=[0.5, 0.3, 0.1, 0.1]).astype(np.int32)
+    found = []
+    for number in range(releases):
+        here = np.sort(rng.permutation(people)[: people - (rng.integers(0, 3) if number else 0)])
+        found.append(Snapshot(COLUMNS, here, qi[:, here], value[here]))
+    return found
+
+
+OPTIONS = [
+    {"reserve": 1},
+    {"reserve": 1, "groups": "classes", "variant": "union", "pool": "stored", "max_dirty": 1},
+    {"reserve": 2},
+    {"reserve": 1, "cuts_by": "quasi-identifiers"},
+    {"reserve": 1, "cuts": "relaxed", "reject": "class"},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_readings_agree_with_all_worlds(options: dict[str, object]) -> None:
+    """Where the plans say that no order decided, neither the order of pseudonyms nor the seed does."""
+    technique, rng, numbers = Bpg(k=2, ell=2, **options), np.random.default_rng(2), np.zeros(2, int)
+    for turn in range(8):
+        found, snapshots, shown = read(technique, series(rng, 6 + turn % 3, 1 + turn % 3))
+        for one in found:
+            if (one.log_likelihood[one.log_likelihood > -np.inf] == 0).all():
+                orders = some_orders(snapshots, rng)
+                if chance(technique, snapshots, shown, orders) == 1:
+                    assert_all_worlds_agree(technique, one, snapshots, shown, orders)
+                    numbers += 1, (one.log_likelihood < 0).sum()
+    assert numbers[0] > 5
+    assert numbers[1] > 0 or options != OPTIONS[0]
+
+
+@pytest.mark.parametrize("values", [[0, 1, 0, 1, 2], [0, 0, 1, 1, 1], [0, 1, 1, 2, 0]])
+def test_where_pseudonyms_decide_all_their_orders_are_weighed(values: list[int]) -> None:
+    """Five alike people, one of whom leaves: another one is held back. All orders of five are tried by brute force."""
+    technique = Bpg(k=2, ell=2, reserve=1)
+    tables = [table([1, 2, 3, 4, 5], values), table([1, 2, 3, 4], values[:4])]
+    found, snapshots, shown = read(technique, tables)
+    assert found
+    for one in found:
+        assert_all_worlds_agree(technique, one, snapshots, shown, all_orders(snapshots))
+
+
+def test_the_order_of_other_atoms_has_the_same_part_in_every_likelihood() -> None:
+    """Two atoms of four people each lose one member, and hold another back: by brute force all orders within both."""
+    technique, values = Bpg(k=2, ell=2, reserve=1), [0, 1, 1, 0, 2, 3, 3, 3]
+    place = [0, 0, 0, 0, 9, 9, 9, 9]
+    stay = [0, 1, 2, 4, 5, 6]
+    tables = [
+        table(list(range(8)), values, place),
+        table(stay, [values[i] for i in stay], [place[i] for i in stay]),
+    ]
+    found, snapshots, shown = read(technique, tables)
+    assert [one.persons.tolist() for one in found if len(one.persons) > 1]
+    orders = [
+        {3: 3, 7: 7} | dict(zip(stay, [*left, *right], strict=True))
+        for left in permutations(stay[:3])
+        for right in permutations(stay[3:])
+    ]
+    for one in found:
+        assert_all_worlds_agree(technique, one, snapshots, shown, orders)
+    assert 0 < chance(technique, snapshots, shown, orders) < 1
+
+
+def test_an_arrangement_can_be_possible_and_less_likely_than_the_truth() -> None:
+    technique, logs = Bpg(k=2, ell=2, reserve=1), set()
+    for values in ([0, 0, 1, 1, 1], [0, 0, 1, 1, 2], [0, 1, 1, 2, 0]):
+        found, _, _ = read(technique, [table([1, 2, 3, 4, 5], values), table([1, 2, 3, 4], values[:4])])
+        logs |= {float(log) for one in found for log in one.log_likelihood}
+    assert any(log not in (0.0, -np.inf) for log in logs), logs
+
+
+def test_a_reader_of_the_source_is_certain_of_two_people_while_every_check_holds() -> None:
+    """Five people in a row, as with Mondrian: a cut that was not made says that the two on the right are alike."""
+    technique = Bpg(k=2, ell=2, reserve=1)
+    first = table([1, 2, 3, 4, 5], [0, 2, 3, 1, 1], [0, 1, 6, 7, 8])
+    ledger = Ledger(tuple(entries(published(technique, [first, first]))))
+    for check in own_checks(technique):
+        assert all(verdict.holds for verdict in history_verdicts(check, ledger.entries))
+    assert certain(list(technique.readings(ledger))) == {4, 5}
+
+
+def test_an_atom_that_was_not_divided_later_tells_as_much() -> None:
+    """Four people stay together though the second table puts them far apart: a half would have had one value."""
+    technique = Bpg(k=2, ell=2, reserve=1)
+    near, far = [5, 5, 5, 5], [0, 1, 8, 9]
+    ledger = Ledger(
+        tuple(entries(published(technique, [table([1, 2, 3, 4], [0, 0, 1, 1], place) for place in (near, far)])))
+    )
+    (one,) = technique.readings(ledger)
+    assert sorted(one.values[one.log_likelihood > -np.inf].tolist()) == [[0, 0, 1, 1], [1, 1, 0, 0]]
+
+
+def test_what_cannot_be_read_is_left_out() -> None:
+    tables = [table([1, 2, 3, 4], [0, 0, 1, 1], [0, 1, 8, 8])]
+    read_by = {
+        "itself": Bpg(k=2, ell=2, reserve=1),
+        "invented rows": Bpg(k=2, ell=2, reserve=1, variant="ghost"),
+        "relaxed cuts of equals": Bpg(k=2, ell=2, reserve=1, cuts="relaxed"),
+        "a partitioner": Bpg(k=2, ell=2, reserve=1, over=lambda snapshot, _: np.zeros(snapshot.size, np.int32)),
+        "another k": Bpg(k=4, ell=2, reserve=1),
+    }
+    ledger = Ledger(tuple(entries(published(read_by["itself"], [table([1, 2, 3, 4], [0, 1, 0, 1], [0, 1, 8, 8])]))))
+    assert {name for name, technique in read_by.items() if list(technique.readings(ledger))} == {"itself"}
+    changed = [tables[0], table([1, 2, 3, 4], [1, 0, 1, 1], [0, 1, 8, 8])]
+    assert not list(read_by["itself"].readings(Ledger(tuple(entries(published(read_by["itself"], changed))))))
+
+
+def test_a_large_history_is_read_as_far_as_its_first_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    technique, rng = Bpg(k=2, ell=2, reserve=1), np.random.default_rng(4)
+    tables = [series(rng, 8, 1)[0] for _ in range(2)]
+    ledgers = [Ledger(tuple(entries(published(technique, [one])))) for one in tables]
+    expected = [list(technique.readings(ledger)) for ledger in ledgers]
+    monkeypatch.setattr(reading, "MOST_ROWS", 7)
+    for ledger, whole in zip(ledgers, expected, strict=True):
+        twice = Ledger(ledger.entries * 2)
+        alone = {tuple(one.persons): one for one in technique.readings(twice)}
+        assert alone.keys() == {tuple(one.persons) for one in whole}
+        for one in whole:
+            same = alone[tuple(one.persons)]
+            assert np.array_equal(one.values, same.values)
+            assert np.array_equal(one.log_likelihood, same.log_likelihood)
+    monkeypatch.setattr(reading, "MOST_ROWS_OF_FIRST", 7)
+    assert not list(technique.readings(ledgers[0]))
+
+
+def test_the_work_on_a_history_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    technique = Bpg(k=2, ell=2, reserve=1)
+    ledger = Ledger(tuple(entries(published(technique, [table([1, 2, 3, 4], [0, 1, 2, 3])]))))
+    (whole,) = technique.readings(ledger)
+    assert (len(whole.values), whole.complete) == (24, True)
+    monkeypatch.setattr(reading, "MOST_PLANS", 10)
+    (some,) = technique.readings(ledger)
+    assert (len(some.values), some.complete) == (7, False)
+    monkeypatch.setattr(reading, "MOST_PLANS", 2)
+    assert not list(technique.readings(ledger))

@@ -1,0 +1,288 @@
+"""The adversary who knows the algorithm, by brute force: all worlds of tiny series, the technique replayed in each.
+
+Chance is enumerated or steered. Which new rows of a value go to which bucket is a uniform draw: the draw is steered to
+what was published, and counted with its exact probability. The order of the slots of a bucket, the order of rows within
+a slot (where quasi-identifiers are equal) and the draw of blocks are enumerated.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise, permutations
+from math import factorial, prod
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from reanon_core.bucketing import blocks, phases
+from reanon_core.bucketing.bucketed_plan import BucketedPlan
+from reanon_core.model.errors import Unpublishable
+from reanon_core.model.ledger import Entry, Ledger
+from reanon_core.model.snapshot import Snapshot
+
+World = dict[int, int]
+"""The value of each variable: of each person, or of each stretch of time in which a person's value is one."""
+Variable = Callable[[int, int], int]
+"""The variable that a person's value is at a release."""
+Group = tuple[frozenset[int], tuple[int, ...]]
+"""The people of a group, and the values that it shows, counterfeits included."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What an adversary who knows everyone's group sees of one release."""
+
+    groups: frozenset[Group]
+    people: frozenset[int]
+    """Everyone in the table, withheld people included."""
+
+    @property
+    def signature(self) -> dict[int, tuple[int, ...]]:
+        return {person: tuple(sorted(set(values))) for people, values in self.groups for person in people}
+
+    def bucket(self, signature: tuple[int, ...]) -> frozenset[Group]:
+        return frozenset(group for group in self.groups if tuple(sorted(set(group[1]))) == signature)
+
+
+def shown_by(entry: Entry) -> Shown:
+    group = entry.release.group[entry.trace.rows]
+    people = defaultdict(set)
+    for person, number in zip(entry.trace.persons.tolist(), group.tolist(), strict=True):
+        people[number].add(person)
+    values = defaultdict(list)
+    for number, value in zip(entry.release.group.tolist(), entry.release.sensitive.tolist(), strict=True):
+        values[number].append(value)
+    groups = frozenset((frozenset(people[g]), tuple(sorted(values[g]))) for g in values)
+    return Shown(groups, frozenset(entry.snapshot.persons.tolist()))
+
+
+def planned(plan: BucketedPlan, snapshot: Snapshot) -> Shown:
+    people, values = defaultdict(set), defaultdict(list)
+    for person, number, value in zip(
+        snapshot.persons.tolist(), plan.group.tolist(), snapshot.sensitive.tolist(), strict=True
+    ):
+        if number >= 0:
+            people[number].add(person)
+            values[number].append(value)
+    for number, value in zip(plan.counterfeits.group.tolist(), plan.counterfeits.sensitive.tolist(), strict=True):
+        values[number].append(value)
+    groups = frozenset((frozenset(people[g]), tuple(sorted(values[g]))) for g in values)
+    return Shown(groups, frozenset(snapshot.persons.tolist()))
+
+
+def constant(person: int, _time: int) -> int:
+    """The value of a person never changes."""
+    return person
+
+
+def worlds(history: Sequence[Shown], values: int, variable: Variable = constant) -> Iterator[World]:
+    """Every assignment that every group could show; withheld people may have any value."""
+    groups = [
+        ({variable(person, time) for person in people}, Counter(shown))
+        for time, release in enumerate(history)
+        for people, shown in release.groups
+    ]
+    listed = sorted({variable(person, time) for time, release in enumerate(history) for person in release.people})
+    of_each = {one: [group for group in groups if one in group[0]] for one in listed}
+
+    def extend(world: World, at: int) -> Iterator[World]:
+        if at == len(listed):
+            yield dict(world)
+            return
+        for value in range(values):
+            world[listed[at]] = value
+            if all(
+                sum(world.get(other) == value for other in people) <= shown[value]
+                for people, shown in of_each[listed[at]]
+            ):
+                yield from extend(world, at + 1)
+            del world[listed[at]]
+
+    yield from extend({}, 0)
+
+
+class Likelihoods:
+    """The probability that the technique publishes these releases, in any world.
+
+    With `ties` quasi-identifiers may be equal, and every order of the rows is replayed.
+    """
+
+    def __init__(self, technique: Any, ledger: Ledger, *, variable: Variable = constant, ties: bool = False) -> None:
+        self.technique, self.entries, self.variable, self.ties = technique, ledger.entries, variable, ties
+        self.history = [shown_by(entry) for entry in ledger.entries]
+        self.values = len(ledger.entries[-1].snapshot.schema.sensitive.values)
+        self._known: dict[tuple[Any, ...], list[tuple[Fraction, Any]]] = {}
+
+    def of(self, world: Mapping[int, int]) -> Fraction:
+        """The probability in this world."""
+        states = [(Fraction(1), self.technique.initial_state())]
+        seen: tuple[int, ...] = ()
+        for time, (entry, shown) in enumerate(zip(self.entries, self.history, strict=True)):
+            values = [world[self.variable(person, time)] for person in entry.snapshot.persons.tolist()]
+            seen += tuple(values)
+            after: dict[tuple[Any, ...], tuple[Fraction, Any]] = {}
+            for weight, state in states:
+                before = state.signatures.tuples
+                if (time, seen, before) not in self._known:
+                    snapshot = replace(entry.snapshot, sensitive=np.array(values, dtype=np.int32))
+                    found = _releases(self.technique, snapshot, state, shown, ties=self.ties)
+                    self._known[time, seen, before] = list(found)
+                for chance, following in self._known[time, seen, before]:
+                    key = following.signatures.tuples
+                    known = after[key][0] if key in after else Fraction(0)
+                    after[key] = (known + weight * chance, following)
+            states = list(after.values())
+        return sum((weight for weight, _ in states), Fraction(0))
+
+    def worlds(self) -> Iterator[World]:
+        """Every world that the groups leave possible."""
+        return worlds(self.history, self.values, self.variable)
+
+    def posteriors(self) -> dict[int, dict[int, Fraction]]:
+        """The share of each value for each published variable, if all worlds are equally likely beforehand."""
+        shares: dict[int, dict[int, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+        total = Fraction(0)
+        for world in self.worlds():
+            likely = self.of(world)
+            total += likely
+            for one, value in world.items():
+                shares[one][value] += likely
+        published = {
+            self.variable(person, time) for time, release in enumerate(self.history) for person in release.signature
+        }
+        return {one: {value: share / total for value, share in shares[one].items() if share} for one in published}
+
+    def signatures(self) -> dict[int, tuple[int, ...]]:
+        """The signature of each published variable."""
+        return {
+            self.variable(person, time): signature
+            for time, release in enumerate(self.history)
+            for person, signature in release.signature.items()
+        }
+
+
+def true_world(ledger: Ledger, variable: Variable = constant) -> World:
+    """The values as they are."""
+    return {
+        variable(person, time): value
+        for time, entry in enumerate(ledger.entries)
+        for person, value in zip(entry.snapshot.persons.tolist(), entry.snapshot.sensitive.tolist(), strict=True)
+    }
+
+
+def _releases(
+    technique: Any, snapshot: Snapshot, state: Any, shown: Shown, *, ties: bool
+) -> Iterator[tuple[Fraction, Any]]:
+    """Each state after a release that shows this, with the probability of both; draws of blocks are enumerated."""
+    asked: list[int] = []
+
+    def first_draw(count: int, _: object) -> Any:
+        asked.append(count)
+        return np.arange(count)
+
+    if technique.not_eligible == "blocks":
+        with patch.object(blocks, "keyed_permutation", first_draw):
+            _plan(technique, snapshot, state, Draw())
+    draws = [np.array(draw) for draw in permutations(range(asked[0]))] if asked else [None]
+    for draw in draws:
+        found = _release(technique, snapshot, state, shown, draw, ties=ties)
+        if found is not None:
+            yield found[0] / len(draws), found[1]
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One outcome of every random choice of phases 1 to 3."""
+
+    block_order: Any = None
+    order: Any = None
+    allocation: Any = None
+    slots: Any = None
+
+
+def _plan(technique: Any, snapshot: Snapshot, state: Any, draw: Draw) -> BucketedPlan | None:
+    with ExitStack() as patches:
+        if draw.block_order is not None:
+            patches.enter_context(patch.object(blocks, "keyed_permutation", lambda *_: draw.block_order))
+        if draw.allocation is not None:
+            columns = [draw.order, draw.allocation] if technique.balancing == "blind" else [draw.allocation]
+            patches.enter_context(patch.object(phases, "siphash_words", lambda *_: columns.pop(0)))
+        if draw.slots is not None:
+            patches.enter_context(patch.object(phases, "keyed_permutation", lambda *_: draw.slots))
+        try:
+            return technique.plan(snapshot, state, np.random.default_rng(0))
+        except Unpublishable:
+            return None
+
+
+def _release(
+    technique: Any, snapshot: Snapshot, state: Any, shown: Shown, block_order: Any, *, ties: bool
+) -> tuple[Fraction, Any] | None:
+    """The probability of what is shown, given the draw of blocks, and the state after it; None if it is impossible."""
+    plan = _plan(technique, snapshot, state, Draw(block_order))
+    if plan is None:
+        return None
+    signature = shown.signature
+    number = plan.signatures.number
+    if any(one not in number for one in signature.values()):
+        return None
+    new = snapshot.persons[plan.division.entry == -1].tolist()
+    value = dict(zip(snapshot.persons.tolist(), snapshot.sensitive.tolist(), strict=True))
+    placed = {
+        person: plan.signatures.tuples[one]
+        for person, one in zip(snapshot.persons.tolist(), plan.signature.tolist(), strict=True)
+        if one >= 0
+    }
+    wanted = Counter((value[person], signature.get(person)) for person in new)
+    if wanted != Counter((value[person], placed.get(person)) for person in new):
+        return None
+    of_value = Counter(value[person] for person in new)
+    chance = Fraction(prod(factorial(n) for n in wanted.values()), prod(factorial(n) for n in of_value.values()))
+    goal = [number[signature[person]] if person in signature else -1 for person in snapshot.persons.tolist()]
+    allocation = _words(np.argsort(goal, kind="stable"))
+    orders = [_words(np.array(o, dtype=np.int64)) for o in permutations(range(snapshot.size))] if ties else [allocation]
+    matched = Counter()
+    tries = Counter()
+    following = None
+    sizes = np.diff(plan.signatures.offsets).tolist()
+    turns = max((factorial(size) for size in sizes), default=1) if technique.balancing == "blind" else 1
+    buckets = sorted(set(signature.values()))
+    for order in orders:
+        for turn in range(turns):
+            draw = Draw(block_order, order, allocation, _slot_order(plan.signatures.offsets, turn))
+            trial = _plan(technique, snapshot, state, draw)
+            assert trial is not None
+            seen = planned(trial, snapshot)
+            if seen == shown:
+                following = trial
+            for bucket in buckets:
+                if turn < factorial(len(bucket)):
+                    tries[bucket] += 1
+                    matched[bucket] += seen.bucket(bucket) == shown.bucket(bucket)
+    for bucket in buckets:  # each bucket is split by itself
+        chance *= Fraction(matched[bucket], tries[bucket])
+    if not chance:
+        return None
+    if following is None:  # no trial drew what is shown in all buckets at once; the state must not depend on groups
+        assert technique.name == "m-invariance"
+        following = trial
+    return chance, technique.advance(state, snapshot, following)
+
+
+def _words(rows: Any) -> Any:
+    """Random words by which rows come in this order."""
+    words = np.empty(len(rows), dtype=np.uint64)
+    words[rows] = np.arange(len(rows), dtype=np.uint64) * np.uint64(2**63 // (len(rows) + 1))
+    return words
+
+
+def _slot_order(offsets: Any, turn: int) -> Any:
+    """All slots in an order: in each bucket the permutation of this number, in the circle of all of them."""
+    listed: list[int] = []
+    for low, high in pairwise(offsets.tolist()):
+        slots = list(permutations(range(low, high)))
+        listed += slots[turn % len(slots)]
+    return np.array(listed, dtype=np.int32)

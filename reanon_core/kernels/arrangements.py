@@ -8,10 +8,15 @@ from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Int32
 
 
+MOST_CELLS = 1_000_000
+"""Of a large group fewer exchanges are listed, so that all arrangements together have no more values."""
+
+
 def arrangements(values: Int32, most: int) -> tuple[Int32, bool]:
     """Arrangements [a, n] of the values, the given one first; and whether they are all different ones there are.
 
-    If there are more than `most`, they are the given one and every exchange of two different values in it.
+    If there are more than `most`, they are the given one and exchanges of two different values in it: of every two
+    people, or of pairs at regular distances if these are too many.
     """
     if arrangement_count(values) > most:
         return _exchanges(values), False
@@ -28,7 +33,13 @@ def arrangement_count(values: Int32) -> int:
 
 
 def _exchanges(values: Int32) -> Int32:
-    one, other = np.triu_indices(len(values), 1)
+    size = len(values)
+    pairs = size * (size - 1) // 2
+    number = np.unique(np.linspace(0, pairs - 1, min(pairs, max(1, MOST_CELLS // size))).astype(np.int64))
+    # Pair (one, other) with one < other has the number other (other - 1) / 2 + one.
+    other = ((1 + np.sqrt(1 + 8 * number.astype(np.float64))) / 2).astype(np.int64)
+    other -= other * (other - 1) // 2 > number  # a rounding up
+    one = number - other * (other - 1) // 2
     different = values[one] != values[other]
     one, other = one[different], other[different]
     found = np.tile(values, (len(one) + 1, 1))

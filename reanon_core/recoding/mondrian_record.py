@@ -4,7 +4,8 @@ Which attribute is tried first, and where it is cut, depends on quasi-identifier
 cut is accepted. An arrangement inside one class changes the sides only of cuts that divide the class, and no accepted
 cut does. So it leads to other classes exactly if a cut would be accepted that was *rejected* and divides the class, at
 the class itself or at a node above it. Where cuts are made by quasi-identifiers alone, it does exactly if the leaves
-below the class would not be merged.
+below the class would not be merged. Cuts by counts look at the counts of whole nodes, which no arrangement inside a
+class changes: all arrangements lead to the same classes.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import numpy as np
 from reanon_core.compiled import compiled
 from reanon_core.kernels import mondrian as kernel
 from reanon_core.kernels.dense_ranks import dense_ranks
-from reanon_core.kernels.mondrian import Criterion, satisfies
+from reanon_core.kernels.mondrian_criterion import Criterion, satisfies
 from reanon_core.kernels.mondrian_merge import arrangements_merged
 from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.recoding.mondrian import (
@@ -59,7 +60,8 @@ class CutRecord:
             depth, merges = depth[:leaves].copy(), options.failing == "merge"
             class_of, classes = publishable_classes(table.sensitive, leaf_of, depth, criterion, options.failing)
             return CutRecord(table, criterion, class_of, classes, leaf_of, depth, none, ranks, merges=merges)
-        most = (2 * (size // principle.k) + 1) * len(table.qi)
+        # Cuts by counts are the same in every arrangement, so that none of those that were rejected tells anything.
+        most = (2 * (size // principle.k) + 1) * len(table.qi) if options.by == "principle" else 0
         record = kernel.Record(np.empty((most, 4), dtype=np.int64), depth)
         class_of, classes, count = cut_table(table, criterion, options, record)
         rejected = record.rejected[:count].copy()

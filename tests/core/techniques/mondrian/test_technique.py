@@ -60,14 +60,15 @@ def cases(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, Schema]:
     t=st.sampled_from([None, 0.25, 0.5]),
     heuristic=st.sampled_from(["width", "distinct", "balance"]),
     strict=st.booleans(),
-    blind=st.booleans(),
+    by=st.sampled_from(["principle", "quasi-identifiers", "counts"]),
 )
-@settings(max_examples=400, deadline=None)
-def test_the_compiled_partition_is_that_of_the_slow_one(case, k, ell, diversity, t, heuristic, strict, blind) -> None:  # type: ignore[no-untyped-def]
+@settings(max_examples=500, deadline=None)
+def test_the_compiled_partition_is_that_of_the_slow_one(case, k, ell, diversity, t, heuristic, strict, by) -> None:  # type: ignore[no-untyped-def]
     qi, sensitive, columns = case
     extent = np.array([column.bounds for column in columns.quasi_identifiers]).T
+    t = None if by == "counts" else t
     principle = Principle(k=k, ell=ell, diversity=diversity, t=t)
-    options = CutOptions(heuristic=heuristic, strict=strict, by="quasi-identifiers" if blind else "principle")
+    options = CutOptions(heuristic=heuristic, strict=strict, by=by)
     group, count = mondrian_classes(Table(qi, sensitive, columns, extent), principle, options)
     rows = [
         ([None if qi[a, i] == MISSING else int(qi[a, i]) for a in range(len(qi))], int(sensitive[i]))
@@ -83,7 +84,7 @@ def test_the_compiled_partition_is_that_of_the_slow_one(case, k, ell, diversity,
         heuristic=heuristic,
         strict=strict,
         paths=[c.taxonomy.paths if c.hierarchical and c.taxonomy else None for c in columns.quasi_identifiers],
-        blind=blind,
+        by=by,
     )
     assert count == len(expected)
     found = {tuple(np.flatnonzero(group == one).tolist()) for one in range(count)}
@@ -108,6 +109,7 @@ def table(rows: int, seed: int = 0) -> Snapshot:
         {},
         {"ell": 3, "cuts_by": "quasi-identifiers"},
         {"t": 0.4, "cuts_by": "quasi-identifiers"},
+        {"ell": 2, "cuts_by": "counts"},
         {"ell": 3, "cuts_by": "quasi-identifiers", "failing": "withhold"},
     ],
 )
@@ -167,6 +169,8 @@ def test_withholding_needs_blind_cuts_and_a_principle_without_t() -> None:
         Mondrian(k=2, ell=2, failing="withhold")
     with pytest.raises(InvalidParameter, match="withheld people change the distribution"):
         Mondrian(k=2, t=0.2, cuts_by="quasi-identifiers", failing="withhold")
+    with pytest.raises(InvalidParameter, match="not be counts with t"):
+        Mondrian(k=2, t=0.2, cuts_by="counts")
 
 
 def test_columns_published_as_they_are_do_not_go_with_mondrian() -> None:

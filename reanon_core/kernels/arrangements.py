@@ -7,20 +7,20 @@ import numpy as np
 from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Int32
 
-
 MOST_CELLS = 1_000_000
-"""Of a large group fewer exchanges are listed, so that all arrangements together have no more values."""
+"""How many values all listed arrangements have together at most, so that a large group does not fill the memory."""
 
 
 def arrangements(values: Int32, most: int) -> tuple[Int32, bool]:
     """Arrangements [a, n] of the values, the given one first; and whether they are all different ones there are.
 
-    If there are more than `most`, they are the given one and exchanges of two different values in it: of every two
-    people, or of pairs at regular distances if these are too many.
+    If there are more than `most`, or too many for MOST_CELLS, they are the given one and exchanges of two different
+    values in it: of every two people, or of pairs at regular distances if these are too many.
     """
-    if arrangement_count(values) > most:
+    count = arrangement_count(values)
+    if count > most or count * len(values) > MOST_CELLS:
         return _exchanges(values), False
-    found = _all_arrangements(np.sort(values), arrangement_count(values))
+    found = _all_arrangements(np.sort(values), count)
     given = int(np.flatnonzero((found == values).all(axis=1))[0])
     found[[0, given]] = found[[given, 0]]
     return found, True

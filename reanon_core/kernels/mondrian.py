@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.kernels.mondrian_criterion import Criterion, guarantees, satisfies
+from reanon_core.kernels.mondrian_criterion import Criterion, guarantees, makes_likely, satisfies
 from reanon_core.kernels.mondrian_cuts import (
     WIDTH,
     Attributes,
@@ -27,14 +27,18 @@ from reanon_core.kernels.mondrian_cuts import (
 from reanon_core.kernels.packed_ranks import PackedRanks, field_minimum, guard_bits
 from reanon_core.model.arrays import Bool, Int32, Int64, UInt64
 
+SIDES, GUARANTEE, LIKELIHOOD = 0, 1, 2
+"""Whether both sides satisfy the criterion; or whether the counts of the whole say that they do, in any arrangement of
+its values or in most."""
+
 
 class Choice(NamedTuple):
     """How cuts are chosen."""
 
     heuristic: int
     strict: bool
-    by_counts: bool
-    """Whether a cut needs value counts of the node that leave both sides with the criterion in any arrangement."""
+    test: int
+    """What is tested of a cut: SIDES, GUARANTEE or LIKELIHOOD."""
 
 
 class Rows(NamedTuple):
@@ -164,11 +168,14 @@ def _best_cut(
         cut = _cut_at(histogram, ranks, size, nodes[best], depth, choice)
         if cut.left < k or size - cut.left < k:
             continue
-        if choice.by_counts:
+        if choice.test != SIDES:
             counts[:] = 0
             for row in range(node.begin, node.end):
                 counts[0, sensitive[row]] += 1
-            if guarantees(counts[0], min(cut.left, size - cut.left), criterion):
+            smaller = min(cut.left, size - cut.left)
+            if choice.test == GUARANTEE and guarantees(counts[0], smaller, criterion):
+                return best, cut
+            if choice.test == LIKELIHOOD and makes_likely(counts[0], smaller, criterion):
                 return best, cut
             continue
         _count_sides(words[field.word], sensitive, field, node, cut, counts)

@@ -1,5 +1,6 @@
 """What every class of Mondrian must satisfy, and when a set of rows guarantees it for each of its parts."""
 
+import math
 from typing import NamedTuple
 
 from reanon_core.compiled import compiled
@@ -10,6 +11,8 @@ DISTINCT_ELL, FREQUENCY_ELL = 0, 1
 NO_T = -1.0
 """The t of a principle without t-closeness."""
 ROUNDING = 1e-12
+MARGIN = 2.5
+"""How many standard deviations make a cut by counts that is only likely to keep the principle."""
 
 
 class Criterion(NamedTuple):
@@ -56,3 +59,25 @@ def guarantees(counts: Int64, rows: int, criterion: Criterion) -> bool:
         covered += counts[most]
         counts[most] = 0
     return bool(covered < rows)
+
+
+@compiled
+def makes_likely(counts: Int64, rows: int, criterion: Criterion) -> bool:
+    """Whether so many rows, chosen at random from a set with these value counts, have the ell by a wide margin.
+
+    The margin is MARGIN standard deviations: of the number of rows with a value, or of the number of values.
+    """
+    size = counts.sum()
+    share = rows / size
+    if criterion.diversity == FREQUENCY_ELL:
+        spread = share * (1 - share) * size / max(1, size - 1)
+        for count in counts:
+            if count * share + MARGIN * math.sqrt(count * (1 - count / size) * spread) > rows / criterion.ell:
+                return criterion.ell == 1
+        return True
+    mean, variance = 0.0, 0.0
+    for count in counts:
+        present = 1 - (1 - share) ** count
+        mean += present
+        variance += present * (1 - present)
+    return bool(criterion.ell == 1 or mean - MARGIN * math.sqrt(variance) >= criterion.ell)

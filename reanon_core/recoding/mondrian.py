@@ -64,9 +64,9 @@ class CutOptions:
     """Whether rows with the same value stay on one side."""
     by: CutsBy = "principle"
     """What a cut must leave both sides with: the principle; k rows alone; or k rows, and value counts of the whole that
-    give both sides the principle however the values are arranged."""
+    give both sides the principle, in any arrangement of its values, or in most if classes that fail are withheld."""
     failing: Failing = "merge"
-    """What happens to a class that was cut by quasi-identifiers alone and fails the principle."""
+    """What happens to a class that fails the principle, where cuts do not test it."""
 
 
 PAPER = CutOptions()
@@ -88,11 +88,13 @@ def mondrian_classes(table: Table, principle: Principle, options: CutOptions = P
     sends half of the rows to each side; rows with the median's value are divided in their given order.
     """
     criterion = criterion_of(table, principle)
-    if options.by != "quasi-identifiers":
-        class_of, classes, _ = cut_table(table, criterion, options, NO_RECORD)
-        return class_of, classes
     depth = np.empty(len(table.sensitive), dtype=np.int32)
-    leaf_of, leaves = blind_leaves(table, criterion, options, depth)
+    if options.by == "quasi-identifiers":
+        leaf_of, leaves = blind_leaves(table, criterion, options, depth)
+    else:
+        leaf_of, leaves, _ = cut_table(table, criterion, options, NO_RECORD)
+        if options.by == "principle" or options.failing == "merge":
+            return leaf_of, leaves
     return publishable_classes(table.sensitive, leaf_of, depth[:leaves], criterion, options.failing)
 
 
@@ -144,9 +146,15 @@ def cut_table(
         table.sensitive,
         cuts.Attributes(position, *_taxonomies(table.schema, [occurring for _, occurring in ranked], distinct)),
         criterion,
-        kernel.Choice(HEURISTICS[options.heuristic], options.strict, options.by == "counts"),
+        kernel.Choice(HEURISTICS[options.heuristic], options.strict, _test_of(options)),
         record,
     )
+
+
+def _test_of(options: CutOptions) -> int:
+    if options.by != "counts":
+        return kernel.SIDES
+    return kernel.GUARANTEE if options.failing == "merge" else kernel.LIKELIHOOD
 
 
 def _taxonomies(schema: Schema, occurring: list[Int64], distinct: int) -> tuple[Int32, Int64]:

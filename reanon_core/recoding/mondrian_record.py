@@ -26,6 +26,7 @@ from reanon_core.recoding.mondrian import (
     blind_leaves,
     criterion_of,
     cut_table,
+    mondrian_classes,
     publishable_classes,
 )
 
@@ -60,13 +61,13 @@ class CutRecord:
             depth, merges = depth[:leaves].copy(), options.failing == "merge"
             class_of, classes = publishable_classes(table.sensitive, leaf_of, depth, criterion, options.failing)
             return CutRecord(table, criterion, class_of, classes, leaf_of, depth, none, ranks, merges=merges)
-        # Cuts by counts are the same in every arrangement, so that none of those that were rejected tells anything.
-        most = (2 * (size // principle.k) + 1) * len(table.qi) if options.by == "principle" else 0
-        record = kernel.Record(np.empty((most, 4), dtype=np.int64), depth)
+        if options.by == "counts":  # the same in every arrangement, so that no rejected cut tells anything
+            class_of, classes = mondrian_classes(table, principle, options)
+            return CutRecord(table, criterion, class_of, classes, class_of, depth, none, ranks, merges=False)
+        record = kernel.Record(np.empty(((2 * (size // principle.k) + 1) * len(table.qi), 4), dtype=np.int64), depth)
         class_of, classes, count = cut_table(table, criterion, options, record)
         rejected = record.rejected[:count].copy()
-        leaf_of, depth = class_of, depth[:classes].copy()
-        return CutRecord(table, criterion, class_of, classes, leaf_of, depth, rejected, ranks, merges=False)
+        return CutRecord(table, criterion, class_of, classes, class_of, depth, rejected, ranks, merges=False)
 
     def keeps_classes(self, own: int, arrangements: Int32) -> Bool:
         """For each arrangement [a, n] of values over the rows of a class, in order, whether the classes stay."""

@@ -129,10 +129,12 @@ SMALL_RUNS: dict[str, tuple[Any, int]] = {
     "mondrian, k = 3, ell = 3, blind, merge": (Mondrian(k=3, ell=3, **BLIND), 1),
     "mondrian, k = 3, ell = 3, blind, withhold": (Mondrian(k=3, ell=3, failing="withhold", **BLIND), 1),
     "mondrian, k = 3, ell = 3, counts": (Mondrian(k=3, ell=3, **COUNTS), 1),
+    "mondrian, k = 3, ell = 3, counts, withhold": (Mondrian(k=3, ell=3, failing="withhold", **COUNTS), 1),
     "mondrian, k = 6, ell = 3": (Mondrian(k=6, ell=3), 1),
     "mondrian, k = 6, ell = 3, blind, merge": (Mondrian(k=6, ell=3, **BLIND), 1),
     "mondrian, k = 6, ell = 3, blind, withhold": (Mondrian(k=6, ell=3, failing="withhold", **BLIND), 1),
     "mondrian, k = 6, ell = 3, counts": (Mondrian(k=6, ell=3, **COUNTS), 1),
+    "mondrian, k = 6, ell = 3, counts, withhold": (Mondrian(k=6, ell=3, failing="withhold", **COUNTS), 1),
     "mondrian, k = 3, ell = 2, frequency": (Mondrian(k=3, ell=2, diversity="frequency"), 1),
     "mondrian, k = 3, ell = 2, frequency, blind, merge": (Mondrian(k=3, ell=2, diversity="frequency", **BLIND), 1),
     "mondrian, k = 3, ell = 2, frequency, counts": (Mondrian(k=3, ell=2, diversity="frequency", **COUNTS), 1),
@@ -190,6 +192,7 @@ def large_runs() -> dict[str, Any]:
         runs[f"mondrian, {name}"] = Mondrian(**rest)
         runs[f"mondrian, {name}, blind, merge"] = Mondrian(**rest, **BLIND)
         runs[f"mondrian, {name}, counts"] = Mondrian(**rest, **COUNTS)
+        runs[f"mondrian, {name}, counts, withhold"] = Mondrian(**rest, failing="withhold", **COUNTS)
         runs[f"mondrian, {name}, blind, withhold"] = Mondrian(**rest, failing="withhold", **BLIND)
     for blind, options in (("", {}), (", blind", BLIND), (", counts", COUNTS)):
         runs[f"bpg, k = 10, ell = 5, default reserve{blind}"] = Bpg(k=10, ell=5, **options)

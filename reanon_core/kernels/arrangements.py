@@ -7,15 +7,20 @@ import numpy as np
 from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Int32
 
+MOST_CELLS = 1_000_000
+"""How many values all listed arrangements have together at most, so that a large group does not fill the memory."""
+
 
 def arrangements(values: Int32, most: int) -> tuple[Int32, bool]:
     """Arrangements [a, n] of the values, the given one first; and whether they are all different ones there are.
 
-    If there are more than `most`, they are the given one and every exchange of two different values in it.
+    If there are more than `most`, or too many for MOST_CELLS, they are the given one and exchanges of two different
+    values in it: of every two people, or of pairs at regular distances if these are too many.
     """
-    if arrangement_count(values) > most:
+    count = arrangement_count(values)
+    if count > most or count * len(values) > MOST_CELLS:
         return _exchanges(values), False
-    found = _all_arrangements(np.sort(values), arrangement_count(values))
+    found = _all_arrangements(np.sort(values), count)
     given = int(np.flatnonzero((found == values).all(axis=1))[0])
     found[[0, given]] = found[[given, 0]]
     return found, True
@@ -28,7 +33,13 @@ def arrangement_count(values: Int32) -> int:
 
 
 def _exchanges(values: Int32) -> Int32:
-    one, other = np.triu_indices(len(values), 1)
+    size = len(values)
+    pairs = size * (size - 1) // 2
+    number = np.unique(np.linspace(0, pairs - 1, min(pairs, max(1, MOST_CELLS // size))).astype(np.int64))
+    # Pair (one, other) with one < other has the number other (other - 1) / 2 + one.
+    other = ((1 + np.sqrt(1 + 8 * number.astype(np.float64))) / 2).astype(np.int64)
+    other -= other * (other - 1) // 2 > number  # a rounding up
+    one = number - other * (other - 1) // 2
     different = values[one] != values[other]
     one, other = one[different], other[different]
     found = np.tile(values, (len(one) + 1, 1))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reanon_core.compiled import compiled
+from reanon_core.kernels.mondrian_criterion import Criterion, guarantees, makes_likely, satisfies
 from reanon_core.kernels.mondrian_cuts import (
     WIDTH,
     Attributes,
@@ -24,24 +25,11 @@ from reanon_core.kernels.mondrian_cuts import (
     relaxed_cut,
 )
 from reanon_core.kernels.packed_ranks import PackedRanks, field_minimum, guard_bits
-from reanon_core.model.arrays import Bool, Float64, Int32, Int64, UInt64
+from reanon_core.model.arrays import Bool, Int32, Int64, UInt64
 
-DISTINCT_ELL, FREQUENCY_ELL = 0, 1
-"""What ell bounds: the number of distinct values, or the share of the most frequent one."""
-NO_T = -1.0
-"""The t of a principle without t-closeness."""
-ROUNDING = 1e-12
-
-
-class Criterion(NamedTuple):
-    """What every class must satisfy."""
-
-    k: int
-    ell: int
-    diversity: int
-    """DISTINCT_ELL or FREQUENCY_ELL."""
-    t: float
-    share: Float64  # [values] share of each sensitive value in the whole table
+SIDES, GUARANTEE, LIKELIHOOD = 0, 1, 2
+"""Whether both sides satisfy the criterion; or whether the counts of the whole say that they do, in any arrangement of
+its values or in most."""
 
 
 class Choice(NamedTuple):
@@ -49,6 +37,8 @@ class Choice(NamedTuple):
 
     heuristic: int
     strict: bool
+    test: int
+    """What is tested of a cut: SIDES, GUARANTEE or LIKELIHOOD."""
 
 
 class Rows(NamedTuple):
@@ -178,6 +168,16 @@ def _best_cut(
         cut = _cut_at(histogram, ranks, size, nodes[best], depth, choice)
         if cut.left < k or size - cut.left < k:
             continue
+        if choice.test != SIDES:
+            counts[:] = 0
+            for row in range(node.begin, node.end):
+                counts[0, sensitive[row]] += 1
+            smaller = min(cut.left, size - cut.left)
+            if choice.test == GUARANTEE and guarantees(counts[0], smaller, criterion):
+                return best, cut
+            if choice.test == LIKELIHOOD and makes_likely(counts[0], smaller, criterion):
+                return best, cut
+            continue
         _count_sides(words[field.word], sensitive, field, node, cut, counts)
         if satisfies(counts[0], cut.left, criterion) and satisfies(counts[1], size - cut.left, criterion):
             return best, cut
@@ -207,25 +207,6 @@ def _record_rejected(
         record[count, RANK] = cut.rank if cut.quota else cut.rank - 1
         count += 1
     return count
-
-
-@compiled
-def satisfies(counts: Int64, rows: int, criterion: Criterion) -> bool:
-    """Whether a set of rows with these value counts satisfies the criterion."""
-    if rows < criterion.k:
-        return False
-    share, ell, t = criterion.share, criterion.ell, criterion.t
-    distinct, most, distance = 0, 0, 0.0
-    for value in range(len(counts)):
-        if counts[value]:
-            distinct += 1
-            most = max(most, counts[value])
-        distance += abs(counts[value] / rows - share[value])
-    if criterion.diversity == DISTINCT_ELL and distinct < ell:
-        return False
-    if criterion.diversity == FREQUENCY_ELL and most * ell > rows:
-        return False
-    return t == NO_T or distance / 2 <= t + ROUNDING
 
 
 @compiled

@@ -3,7 +3,7 @@
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.kernels.mondrian import Criterion, satisfies
+from reanon_core.kernels.mondrian_criterion import Criterion, satisfies
 from reanon_core.model.arrays import Bool, Int32, Int64
 
 

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from reanon_core.kernels import mondrian as kernel
+from reanon_core.kernels import mondrian_criterion as criteria
 from reanon_core.kernels import mondrian_cuts as cuts
 from reanon_core.kernels import mondrian_merge as merge
 from reanon_core.kernels.dense_ranks import dense_ranks
@@ -17,13 +18,13 @@ from reanon_core.recoding.attribute_scales import length_scales
 
 Diversity = Literal["distinct", "frequency"]
 Heuristic = Literal["width", "distinct", "balance"]
-CutsBy = Literal["principle", "quasi-identifiers"]
+CutsBy = Literal["principle", "quasi-identifiers", "counts"]
 Failing = Literal["merge", "withhold"]
 NO_CLASS = -1
 """The class of a row that is withheld."""
 NO_RECORD = kernel.Record(np.empty((0, 4), np.int64), np.empty(0, np.int32))
 HEURISTICS = {"width": cuts.WIDTH, "distinct": cuts.DISTINCT, "balance": cuts.BALANCE}
-DIVERSITIES = {"distinct": kernel.DISTINCT_ELL, "frequency": kernel.FREQUENCY_ELL}
+DIVERSITIES = {"distinct": criteria.DISTINCT_ELL, "frequency": criteria.FREQUENCY_ELL}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,9 +63,10 @@ class CutOptions:
     strict: bool = True
     """Whether rows with the same value stay on one side."""
     by: CutsBy = "principle"
-    """Whether a cut must leave both sides with the principle, or with k rows alone."""
+    """What a cut must leave both sides with: the principle; k rows alone; or k rows, and value counts of the whole that
+    give both sides the principle, in any arrangement of its values, or in most if classes that fail are withheld."""
     failing: Failing = "merge"
-    """What happens to a class that was cut by quasi-identifiers alone and fails the principle."""
+    """What happens to a class that fails the principle, where cuts do not test it."""
 
 
 PAPER = CutOptions()
@@ -86,26 +88,28 @@ def mondrian_classes(table: Table, principle: Principle, options: CutOptions = P
     sends half of the rows to each side; rows with the median's value are divided in their given order.
     """
     criterion = criterion_of(table, principle)
-    if options.by == "principle":
-        class_of, classes, _ = cut_table(table, criterion, options, NO_RECORD)
-        return class_of, classes
     depth = np.empty(len(table.sensitive), dtype=np.int32)
-    leaf_of, leaves = blind_leaves(table, criterion, options, depth)
+    if options.by == "quasi-identifiers":
+        leaf_of, leaves = blind_leaves(table, criterion, options, depth)
+    else:
+        leaf_of, leaves, _ = cut_table(table, criterion, options, NO_RECORD)
+        if options.by == "principle" or options.failing == "merge":
+            return leaf_of, leaves
     return publishable_classes(table.sensitive, leaf_of, depth[:leaves], criterion, options.failing)
 
 
-def blind_leaves(table: Table, criterion: kernel.Criterion, options: CutOptions, depth: Int32) -> tuple[Int32, int]:
+def blind_leaves(table: Table, criterion: criteria.Criterion, options: CutOptions, depth: Int32) -> tuple[Int32, int]:
     """The leaf of each row and the number of leaves, cut as long as both sides keep k rows, whatever their values.
 
     Fills `depth` with the number of cuts above each leaf.
     """
-    only_k = criterion._replace(ell=1, diversity=kernel.DISTINCT_ELL, t=kernel.NO_T)
+    only_k = criterion._replace(ell=1, diversity=criteria.DISTINCT_ELL, t=criteria.NO_T)
     leaf_of, leaves, _ = cut_table(table, only_k, options, NO_RECORD._replace(depth=depth))
     return leaf_of, leaves
 
 
 def publishable_classes(
-    sensitive: Int32, leaf_of: Int32, depth: Int32, criterion: kernel.Criterion, failing: Failing
+    sensitive: Int32, leaf_of: Int32, depth: Int32, criterion: criteria.Criterion, failing: Failing
 ) -> tuple[Int32, int]:
     """The class of each row once leaves that fail are merged with their siblings, or withheld."""
     if not len(depth):  # fewer than k rows
@@ -119,16 +123,16 @@ def publishable_classes(
     return (class_of_leaf[leaf_of] if classes else np.full(len(sensitive), NO_CLASS, np.int32)), classes
 
 
-def criterion_of(table: Table, principle: Principle) -> kernel.Criterion:
+def criterion_of(table: Table, principle: Principle) -> criteria.Criterion:
     """The principle with the distribution of values in the table."""
     counts = np.bincount(table.sensitive, minlength=len(table.schema.sensitive.values))
-    t = kernel.NO_T if principle.t is None else float(principle.t)
+    t = criteria.NO_T if principle.t is None else float(principle.t)
     shares = counts / max(1, len(table.sensitive))
-    return kernel.Criterion(principle.k, principle.ell, DIVERSITIES[principle.diversity], t, shares)
+    return criteria.Criterion(principle.k, principle.ell, DIVERSITIES[principle.diversity], t, shares)
 
 
 def cut_table(
-    table: Table, criterion: kernel.Criterion, options: CutOptions, record: kernel.Record
+    table: Table, criterion: criteria.Criterion, options: CutOptions, record: kernel.Record
 ) -> tuple[Int32, int, int]:
     """The class of each row, the number of classes, and how many rejected cuts the record has."""
     ranked = [dense_ranks(codes) for codes in table.qi]
@@ -142,9 +146,15 @@ def cut_table(
         table.sensitive,
         cuts.Attributes(position, *_taxonomies(table.schema, [occurring for _, occurring in ranked], distinct)),
         criterion,
-        kernel.Choice(HEURISTICS[options.heuristic], options.strict),
+        kernel.Choice(HEURISTICS[options.heuristic], options.strict, _test_of(options)),
         record,
     )
+
+
+def _test_of(options: CutOptions) -> int:
+    if options.by != "counts":
+        return kernel.SIDES
+    return kernel.GUARANTEE if options.failing == "merge" else kernel.LIKELIHOOD
 
 
 def _taxonomies(schema: Schema, occurring: list[Int64], distinct: int) -> tuple[Int32, Int64]:

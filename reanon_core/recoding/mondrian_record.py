@@ -4,7 +4,8 @@ Which attribute is tried first, and where it is cut, depends on quasi-identifier
 cut is accepted. An arrangement inside one class changes the sides only of cuts that divide the class, and no accepted
 cut does. So it leads to other classes exactly if a cut would be accepted that was *rejected* and divides the class, at
 the class itself or at a node above it. Where cuts are made by quasi-identifiers alone, it does exactly if the leaves
-below the class would not be merged.
+below the class would not be merged. Cuts by counts look at the counts of whole nodes, which no arrangement inside a
+class changes: all arrangements lead to the same classes.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import numpy as np
 from reanon_core.compiled import compiled
 from reanon_core.kernels import mondrian as kernel
 from reanon_core.kernels.dense_ranks import dense_ranks
-from reanon_core.kernels.mondrian import Criterion, satisfies
+from reanon_core.kernels.mondrian_criterion import Criterion, satisfies
 from reanon_core.kernels.mondrian_merge import arrangements_merged
 from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.recoding.mondrian import (
@@ -25,6 +26,7 @@ from reanon_core.recoding.mondrian import (
     blind_leaves,
     criterion_of,
     cut_table,
+    mondrian_classes,
     publishable_classes,
 )
 
@@ -59,12 +61,13 @@ class CutRecord:
             depth, merges = depth[:leaves].copy(), options.failing == "merge"
             class_of, classes = publishable_classes(table.sensitive, leaf_of, depth, criterion, options.failing)
             return CutRecord(table, criterion, class_of, classes, leaf_of, depth, none, ranks, merges=merges)
-        most = (2 * (size // principle.k) + 1) * len(table.qi)
-        record = kernel.Record(np.empty((most, 4), dtype=np.int64), depth)
+        if options.by == "counts":  # the same in every arrangement, so that no rejected cut tells anything
+            class_of, classes = mondrian_classes(table, principle, options)
+            return CutRecord(table, criterion, class_of, classes, class_of, depth, none, ranks, merges=False)
+        record = kernel.Record(np.empty(((2 * (size // principle.k) + 1) * len(table.qi), 4), dtype=np.int64), depth)
         class_of, classes, count = cut_table(table, criterion, options, record)
         rejected = record.rejected[:count].copy()
-        leaf_of, depth = class_of, depth[:classes].copy()
-        return CutRecord(table, criterion, class_of, classes, leaf_of, depth, rejected, ranks, merges=False)
+        return CutRecord(table, criterion, class_of, classes, class_of, depth, rejected, ranks, merges=False)
 
     def keeps_classes(self, own: int, arrangements: Int32) -> Bool:
         """For each arrangement [a, n] of values over the rows of a class, in order, whether the classes stay."""

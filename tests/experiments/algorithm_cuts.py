@@ -41,8 +41,7 @@ from reanon_core.techniques.m_invariance.technique import MInvariance  # noqa: E
 from reanon_core.techniques.mondrian import reading as mondrian_release  # noqa: E402
 from reanon_core.techniques.mondrian.technique import Mondrian  # noqa: E402
 
-ADULT = ROOT.parent / "shared" / "data" / "adult"
-BLIND = {"cuts_by": "quasi-identifiers"}
+BLIND, COUNTS = {"cuts_by": "quasi-identifiers"}, {"cuts_by": "counts"}
 PEOPLE, PLACES, SHARES = 30, 40, (0.4, 0.25, 0.15, 0.1, 0.06, 0.04)
 SMALL = Schema(
     quasi_identifiers=tuple(QuasiIdentifier(name=name, domain=(0, PLACES - 1)) for name in ("a", "b", "c")),
@@ -65,13 +64,13 @@ def small_series(rng: np.random.Generator, releases: int) -> list[Snapshot]:
     return found
 
 
-def adult() -> Snapshot:
+def adult(folder: Path) -> Snapshot:
     """The people of Adult, five quasi-identifiers with their taxonomies, and occupation."""
-    with (ADULT / "adult.csv").open(encoding="utf-8") as file:
+    with (folder / "adult.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file, delimiter=";"))
     columns, codes = [QuasiIdentifier(name="age", domain=(17, 90))], [[int(row["age"]) for row in rows]]
     for name in ("sex", "race", "marital-status", "education"):
-        with (ADULT / f"adult_hierarchy_{name}.csv").open(encoding="utf-8") as file:
+        with (folder / f"adult_hierarchy_{name}.csv").open(encoding="utf-8") as file:
             tree = Taxonomy.from_lines([tuple(line) for line in csv.reader(file, delimiter=";")], name=name)
         columns.append(QuasiIdentifier(name=name, kind=Kind.CATEGORICAL, taxonomy=tree, hierarchical=True))
         codes.append([tree.leaves.index(row[name]) for row in rows])
@@ -111,7 +110,6 @@ def attacked(technique: Any, ledger: Ledger) -> dict[str, float]:
         **ruled_out,
         "certain": findings.exposed,
         "fewer values": findings.extra["people left with fewer values"],
-        "greatest posterior": findings.extra["greatest posterior"],
     }
 
 
@@ -130,16 +128,23 @@ SMALL_RUNS: dict[str, tuple[Any, int]] = {
     "mondrian, k = 3, ell = 3": (Mondrian(k=3, ell=3), 1),
     "mondrian, k = 3, ell = 3, blind, merge": (Mondrian(k=3, ell=3, **BLIND), 1),
     "mondrian, k = 3, ell = 3, blind, withhold": (Mondrian(k=3, ell=3, failing="withhold", **BLIND), 1),
+    "mondrian, k = 3, ell = 3, counts": (Mondrian(k=3, ell=3, **COUNTS), 1),
+    "mondrian, k = 3, ell = 3, counts, withhold": (Mondrian(k=3, ell=3, failing="withhold", **COUNTS), 1),
     "mondrian, k = 6, ell = 3": (Mondrian(k=6, ell=3), 1),
     "mondrian, k = 6, ell = 3, blind, merge": (Mondrian(k=6, ell=3, **BLIND), 1),
     "mondrian, k = 6, ell = 3, blind, withhold": (Mondrian(k=6, ell=3, failing="withhold", **BLIND), 1),
+    "mondrian, k = 6, ell = 3, counts": (Mondrian(k=6, ell=3, **COUNTS), 1),
+    "mondrian, k = 6, ell = 3, counts, withhold": (Mondrian(k=6, ell=3, failing="withhold", **COUNTS), 1),
     "mondrian, k = 3, ell = 2, frequency": (Mondrian(k=3, ell=2, diversity="frequency"), 1),
     "mondrian, k = 3, ell = 2, frequency, blind, merge": (Mondrian(k=3, ell=2, diversity="frequency", **BLIND), 1),
+    "mondrian, k = 3, ell = 2, frequency, counts": (Mondrian(k=3, ell=2, diversity="frequency", **COUNTS), 1),
     "m-invariance, m = 2": (MInvariance(m=2), 1),
     "bpg, k = 3, ell = 2, reserve 1, one release": (Bpg(k=3, ell=2, reserve=1), 1),
     "bpg, k = 3, ell = 2, reserve 1, one release, blind": (Bpg(k=3, ell=2, reserve=1, **BLIND), 1),
+    "bpg, k = 3, ell = 2, reserve 1, one release, counts": (Bpg(k=3, ell=2, reserve=1, **COUNTS), 1),
     "bpg, k = 3, ell = 2, reserve 1, three releases": (Bpg(k=3, ell=2, reserve=1), 3),
     "bpg, k = 3, ell = 2, reserve 1, three releases, blind": (Bpg(k=3, ell=2, reserve=1, **BLIND), 3),
+    "bpg, k = 3, ell = 2, reserve 1, three releases, counts": (Bpg(k=3, ell=2, reserve=1, **COUNTS), 3),
     "bpg, k = 3, ell = 2, default reserve, three releases": (Bpg(k=3, ell=2), 3),
 }
 
@@ -154,7 +159,7 @@ def small(given: argparse.Namespace) -> dict[str, dict[str, float]]:
             if len(ledger.entries) == releases:
                 tables += 1
                 numbers.update({**attacked(technique, ledger), **useful(ledger)})
-        for measure in ("query error", "gcp", "greatest posterior"):
+        for measure in ("query error", "gcp"):
             numbers[measure] = numbers[measure] / max(1, tables)
         found[name] = {"tables": tables, **numbers}
         print(f"{name:55} {shown(found[name])}", flush=True)
@@ -164,8 +169,8 @@ def small(given: argparse.Namespace) -> dict[str, dict[str, float]]:
 def large(given: argparse.Namespace) -> dict[str, dict[str, float]]:
     """The price on real sizes, and how many groups of a sample rule out an exchange of two people's values."""
     tables = {"census": census(given.rows)}
-    if ADULT.exists():
-        tables["adult"] = adult()
+    if given.adult.exists():
+        tables["adult"] = adult(given.adult)
     found = {}
     for table, snapshot in tables.items():
         for name, technique in large_runs().items():
@@ -186,9 +191,10 @@ def large_runs() -> dict[str, Any]:
         name, rest = f"k = {k}, ell = {ell}, {diversity}", {"k": k, "ell": ell, "diversity": diversity}
         runs[f"mondrian, {name}"] = Mondrian(**rest)
         runs[f"mondrian, {name}, blind, merge"] = Mondrian(**rest, **BLIND)
+        runs[f"mondrian, {name}, counts"] = Mondrian(**rest, **COUNTS)
+        runs[f"mondrian, {name}, counts, withhold"] = Mondrian(**rest, failing="withhold", **COUNTS)
         runs[f"mondrian, {name}, blind, withhold"] = Mondrian(**rest, failing="withhold", **BLIND)
-    for options in ({}, BLIND):
-        blind = ", blind" if options else ""
+    for blind, options in (("", {}), (", blind", BLIND), (", counts", COUNTS)):
         runs[f"bpg, k = 10, ell = 5, default reserve{blind}"] = Bpg(k=10, ell=5, **options)
         runs[f"bpg, k = 10, ell = 5, reserve 1{blind}"] = Bpg(k=10, ell=5, reserve=1, **options)
     return runs | {"m-invariance, m = 5": MInvariance(m=5), "m-invariance, m = 3": MInvariance(m=3)}
@@ -227,6 +233,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--groups", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=31)
+    parser.add_argument("--adult", type=Path, default=ROOT.parent / "shared" / "data" / "adult")
     parser.add_argument("--part", nargs="+", default=list(PARTS), choices=list(PARTS))
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "figures")
     given = parser.parse_args()
@@ -235,7 +242,7 @@ def main() -> None:
         if part == "large":  # no bound on the table, and exchanges only
             mondrian_release.MOST_ROWS = bpg_reading.MOST_ROWS_OF_FIRST = 10**9
             mondrian_reading.MOST_ARRANGEMENTS = 0
-        settings = {key: value for key, value in vars(given).items() if key not in {"out", "part"}}
+        settings = {key: value for key, value in vars(given).items() if key not in {"adult", "out", "part"}}
         written = {"settings": settings, "runs": PARTS[part](given)}
         path = given.out / f"algorithm-cuts-{part}.json"
         path.write_text(json.dumps(written, separators=(",", ":")) + "\n", encoding="utf-8")

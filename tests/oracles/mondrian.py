@@ -17,11 +17,12 @@ def classes(
     heuristic: str,
     strict: bool,
     paths: Sequence[Sequence[Sequence[str]] | None],
-    blind: bool = False,
+    by: str = "principle",
 ) -> list[tuple[int, ...]]:
     """Classes of row numbers; none if the whole table fails. `paths[a][leaf]` goes from the leaf to the root.
 
-    `blind` cuts look at k only, and sides that cannot be published are merged.
+    Cuts `by` quasi-identifiers look at k only, and sides that cannot be published are merged. Cuts by counts are made
+    if no choice of so many of the rows fails.
     """
     whole = Counter(s for _, s in rows)
 
@@ -98,9 +99,14 @@ def classes(
         for a in sorted(usable, key=lambda a: (-score(part, a), a)) if len(part) >= 2 * k else []:
             yield cut(part, a)
 
+    def worst(part: list[int], size: int) -> bool:
+        """Whether the rows with the most frequent values satisfy the principle, if so many are chosen."""
+        counts = Counter(rows[i][1] for i in part)
+        return satisfies(sorted(part, key=lambda i: (-counts[rows[i][1]], rows[i][1]))[:size])
+
     def divided(part: list[int]) -> list[tuple[int, ...]]:
         for left, right in cuts(part):
-            if satisfies(left) and satisfies(right):
+            if all(worst(part, len(side)) if by == "counts" else satisfies(side) for side in (left, right)):
                 return divided(left) + divided(right)
         return [tuple(part)]
 
@@ -114,6 +120,6 @@ def classes(
         return [tuple(part)] if satisfies(part) else []
 
     everyone = list(range(len(rows)))
-    if blind:
+    if by == "quasi-identifiers":
         return merged(everyone)
     return divided(everyone) if satisfies(everyone) else []

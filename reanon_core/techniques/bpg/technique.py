@@ -103,8 +103,8 @@ class Bpg:
     cuts: Cuts = "strict"
     """Whether people with the same value stay on one side of a cut (strict), or may be divided (relaxed)."""
     cuts_by: CutsBy = "principle"
-    """What decides whether the partitioner cuts: the whole principle on both sides, or quasi-identifiers and k times
-    the reserve alone; classes that then fail the principle are merged."""
+    """What decides whether the partitioner cuts: the principle on both sides; quasi-identifiers and k times the reserve
+    alone, where classes that fail are merged; or the counts of the values before the cut."""
     variant: Variant = "middle"
     """How a piece that fails is extended by members of its atom: by all (union), by as few as needed (middle), not at
     all (nodirty), or by as few as needed with invented rows for people who left (ghost)."""

@@ -70,11 +70,11 @@ class Mondrian:
     cuts: Cuts = "strict"
     """Whether people with the same value stay on one side of a cut (strict), or may be divided (relaxed)."""
     cuts_by: CutsBy = "principle"
-    """What decides whether a cut is made: the whole principle on both sides, as in the paper, or quasi-identifiers and
-    k alone, so that no cut depends on sensitive values."""
+    """What decides whether a cut is made: the principle on both sides, as in the paper; quasi-identifiers and k alone;
+    or the counts of the values before the cut, which tells a reader of the source nothing."""
     failing: Failing = "merge"
-    """With cuts by quasi-identifiers, what happens to a group that fails the principle: it is merged with its sibling,
-    or withheld."""
+    """What happens to a group that fails the principle: it is merged with its sibling (quasi-identifiers), made
+    impossible (counts), or withheld; with counts and withhold, cuts are made where failing is unlikely."""
 
     def __post_init__(self) -> None:
         """Check the ranges of the parameters."""
@@ -96,7 +96,10 @@ class Mondrian:
                 problems.append(Problem(option, f"be one of {choices}", str(getattr(self, option))))
         if self.failing == "withhold" and self.cuts_by == "principle":
             rule = "be merge with cuts_by: principle, where no group fails"
-            problems.append(Problem("failing", rule, self.failing, "set cuts_by: quasi-identifiers"))
+            problems.append(Problem("failing", rule, self.failing, "set cuts_by: counts, or quasi-identifiers"))
+        if self.cuts_by == "counts" and self.t is not None:
+            rule = "not be counts with t: no counts keep both sides of a cut close to the whole in any arrangement"
+            problems.append(Problem("cuts_by", rule, self.cuts_by))
         if self.failing == "withhold" and self.t is not None:
             rule = "be merge with t: withheld people change the distribution that groups are compared with"
             problems.append(Problem("failing", rule, self.failing))

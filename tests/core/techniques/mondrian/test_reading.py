@@ -89,6 +89,9 @@ def assert_checks_hold(technique: Mondrian, snapshot: Snapshot) -> None:
         ({"ell": 2, **BLIND}, True),
         ({"ell": 2, "diversity": "frequency", **BLIND}, True),
         ({"ell": 2, **BLIND, "failing": "withhold"}, False),
+        ({"ell": 2, "cuts_by": "counts"}, False),
+        ({"ell": 2, "cuts_by": "counts", "failing": "withhold"}, False),
+        ({"ell": 2, "diversity": "frequency", "cuts_by": "counts"}, False),
     ],
 )
 def test_a_reading_agrees_with_all_worlds(parameters: dict[str, object], leaks: bool, ties: bool) -> None:

@@ -60,14 +60,15 @@ def cases(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, Schema]:
     t=st.sampled_from([None, 0.25, 0.5]),
     heuristic=st.sampled_from(["width", "distinct", "balance"]),
     strict=st.booleans(),
-    blind=st.booleans(),
+    by=st.sampled_from(["principle", "quasi-identifiers", "counts"]),
 )
-@settings(max_examples=400, deadline=None)
-def test_the_compiled_partition_is_that_of_the_slow_one(case, k, ell, diversity, t, heuristic, strict, blind) -> None:  # type: ignore[no-untyped-def]
+@settings(max_examples=500, deadline=None)
+def test_the_compiled_partition_is_that_of_the_slow_one(case, k, ell, diversity, t, heuristic, strict, by) -> None:  # type: ignore[no-untyped-def]
     qi, sensitive, columns = case
     extent = np.array([column.bounds for column in columns.quasi_identifiers]).T
+    t = None if by == "counts" else t
     principle = Principle(k=k, ell=ell, diversity=diversity, t=t)
-    options = CutOptions(heuristic=heuristic, strict=strict, by="quasi-identifiers" if blind else "principle")
+    options = CutOptions(heuristic=heuristic, strict=strict, by=by)
     group, count = mondrian_classes(Table(qi, sensitive, columns, extent), principle, options)
     rows = [
         ([None if qi[a, i] == MISSING else int(qi[a, i]) for a in range(len(qi))], int(sensitive[i]))
@@ -83,7 +84,7 @@ def test_the_compiled_partition_is_that_of_the_slow_one(case, k, ell, diversity,
         heuristic=heuristic,
         strict=strict,
         paths=[c.taxonomy.paths if c.hierarchical and c.taxonomy else None for c in columns.quasi_identifiers],
-        blind=blind,
+        by=by,
     )
     assert count == len(expected)
     found = {tuple(np.flatnonzero(group == one).tolist()) for one in range(count)}
@@ -108,6 +109,9 @@ def table(rows: int, seed: int = 0) -> Snapshot:
         {},
         {"ell": 3, "cuts_by": "quasi-identifiers"},
         {"t": 0.4, "cuts_by": "quasi-identifiers"},
+        {"ell": 2, "cuts_by": "counts"},
+        {"ell": 3, "cuts_by": "counts", "failing": "withhold"},
+        {"ell": 2, "diversity": "frequency", "cuts_by": "counts", "failing": "withhold"},
         {"ell": 3, "cuts_by": "quasi-identifiers", "failing": "withhold"},
     ],
 )
@@ -162,11 +166,38 @@ def test_cuts_by_quasi_identifiers_are_the_same_whatever_the_values() -> None:
             assert len(there) == 1  # as a whole in one group, or withheld as a whole
 
 
+@pytest.mark.parametrize(("diversity", "ell"), [("distinct", 3), ("frequency", 2)])
+@pytest.mark.parametrize("failing", ["merge", "withhold"])
+def test_cuts_by_counts_stay_when_values_are_rearranged_inside_groups(diversity: str, ell: int, failing: str) -> None:
+    """The claim of PAPER.md, for all groups at once and with relaxed cuts: the same seed gives the same groups."""
+    rng = np.random.default_rng(2)
+    for cuts in ("strict", "relaxed"):
+        technique = Mondrian(k=4, ell=ell, diversity=diversity, cuts_by="counts", failing=failing, cuts=cuts)
+        values = rng.choice(9, 300, p=[0.2, *[0.1] * 8]).astype(np.int32)
+        columns = replace(
+            schema(20, tree=False, separate=False), sensitive=Sensitive(name="s", values=tuple("abcdefghi"))
+        )
+        snapshot = Snapshot(columns, np.arange(300), rng.integers(0, 21, (2, 300)).astype(np.int32), values)
+        plan = technique.plan(snapshot, technique.initial_state(), np.random.default_rng(0))
+        assert plan.groups > 3
+        shuffled = values.copy()
+        for own in range(plan.groups):
+            here = np.flatnonzero(plan.group == own)
+            shuffled[here] = rng.permutation(values[here])
+        assert not np.array_equal(values, shuffled)
+        again = technique.plan(
+            replace(snapshot, sensitive=shuffled), technique.initial_state(), np.random.default_rng(0)
+        )
+        assert np.array_equal(plan.group, again.group)
+
+
 def test_withholding_needs_blind_cuts_and_a_principle_without_t() -> None:
-    with pytest.raises(InvalidParameter, match="set cuts_by: quasi-identifiers"):
+    with pytest.raises(InvalidParameter, match="set cuts_by: counts, or quasi-identifiers"):
         Mondrian(k=2, ell=2, failing="withhold")
     with pytest.raises(InvalidParameter, match="withheld people change the distribution"):
         Mondrian(k=2, t=0.2, cuts_by="quasi-identifiers", failing="withhold")
+    with pytest.raises(InvalidParameter, match="not be counts with t"):
+        Mondrian(k=2, t=0.2, cuts_by="counts")
 
 
 def test_columns_published_as_they_are_do_not_go_with_mondrian() -> None:

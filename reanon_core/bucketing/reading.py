@@ -40,8 +40,8 @@ from reanon_core.model.reading import Reading
 
 MOST_ARRANGEMENTS = 720
 """All arrangements of a bucket are looked at if there are no more."""
-MOST_DECISIONS = 20_000
-"""About the most releases that are replayed, for all arrangements of all buckets; of too many buckets, some are read."""
+MOST_WORK = 4_000_000
+"""About the most buckets that are decided on, in all releases of all worlds; of too many buckets, only some are read."""
 MOST_PEOPLE = 100
 """All arrangements of a bucket are looked for if it has no more people."""
 
@@ -61,9 +61,9 @@ def bucket_readings(
     likelihood = CountLikelihood(history, options, adds_layers)
     counts = true_counts(history)
     truth = likelihood.truth(counts)
-    every = max(1, history.signatures.count * history.releases)
-    most = min(MOST_ARRANGEMENTS, MOST_DECISIONS // every)
-    for bucket in range(0, history.signatures.count, max(1, every // MOST_DECISIONS)):
+    work = max(1, history.signatures.count**2 * history.releases)  # of one world for each bucket
+    most = min(MOST_ARRANGEMENTS, MOST_WORK // work)
+    for bucket in range(0, history.signatures.count, max(1, work // MOST_WORK)):
         members = np.flatnonzero(history.rows.bucket == bucket)
         place, arrangements, complete = _arrangements(history, bucket, members, most)
         worlds = _worlds(history, counts, bucket, members, place, arrangements[1:])

@@ -106,7 +106,7 @@ def test_of_very_many_buckets_some_are_read(monkeypatch: pytest.MonkeyPatch) -> 
     snapshots = next(series for m, series in map(small_series, count()) if m == 2 and published(FILLED, series, 0))
     ledger = replay(FILLED, snapshots, np.random.default_rng(0))
     buckets = len(list(FILLED.readings(ledger)))
-    monkeypatch.setattr(bucket_reading, "MOST_DECISIONS", 2 * buckets)  # four releases
+    monkeypatch.setattr(bucket_reading, "MOST_WORK", 2 * buckets**2)  # of the four releases, two
     some = list(FILLED.readings(ledger))
     assert len(some) == (buckets + 1) // 2
     assert all(len(one.log_likelihood) == 2 and not one.complete for one in some)

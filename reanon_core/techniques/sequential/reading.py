@@ -15,7 +15,9 @@ from reanon_core.model.errors import Unpublishable
 from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.model.reading import Reading
 from reanon_core.model.release import UNPUBLISHED, Boxes, covers
+from reanon_core.model.schema import Ends
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.recoding.boxes import widen
 from reanon_core.techniques.sequential.admission import Admission, PublicTable, admit
 from reanon_core.techniques.sequential.batches import Batch, batch_of
 from reanon_core.techniques.sequential.boxes import boxes_of
@@ -250,8 +252,13 @@ def _arranged(snapshot: Snapshot, persons: Int64, suffix: Int32) -> Snapshot:
 
 
 def _rows(table: Snapshot, people: ShownPeople, boxes: Boxes) -> Int32:
-    """The published rows, as columns: ends, sensitive value, non-identifiers."""
-    return np.vstack([boxes.low, boxes.high, _shown_suffixes(table)[:, people.published]])
+    """The published rows, as columns: ends, where the schema puts them; sensitive value; non-identifiers."""
+    low, high = boxes.low.copy(), boxes.high.copy()
+    for attribute in people.shown:
+        column = table.schema.quasi_identifiers[attribute]
+        if column.ends is Ends.GRID:
+            widen(low[attribute], high[attribute], boxes.missing[attribute], column)
+    return np.vstack([low, high, _shown_suffixes(table)[:, people.published]])
 
 
 def _shown_suffixes(table: Snapshot) -> Int32:

@@ -57,26 +57,33 @@ def readings(settings: "Sequential", ledger: Ledger) -> Iterator[Reading]:
     its only arrangement, and is not complete; so has one of ring worlds with ell above 2, whose random walks are not
     uniform.
     """
-    arrival: dict[int, int] = {}
-    for time, entry in enumerate(ledger.entries):
-        for person in entry.trace.persons.tolist():
-            arrival.setdefault(person, time)
-    for time in sorted(set(arrival.values())):
-        persons = np.array(sorted(person for person, first in arrival.items() if first == time), dtype=np.int64)
-        small = len(arrival) <= PEOPLE and (settings.worlds == "symmetric" or settings.ell == 2)
-        yield _reading(settings, ledger, persons, small=small)
+    traced = [entry.trace.persons for entry in ledger.entries]
+    everyone, first = np.unique(np.concatenate(traced), return_index=True)
+    arrival = np.repeat(np.arange(len(traced)), [len(persons) for persons in traced])[first]
+    small = len(everyone) <= PEOPLE and (settings.worlds == "symmetric" or settings.ell == 2)
+    for time in np.unique(arrival).tolist():
+        persons = everyone[arrival == time]
+        if small:
+            yield _reading(settings, ledger, persons)
+        else:
+            table = ledger.entries[time].snapshot
+            yield _as_reading(persons, {}, tuple(table.sensitive[table.persons.searchsorted(persons)].tolist()))
 
 
-def _reading(settings: "Sequential", ledger: Ledger, persons: Int64, *, small: bool) -> Reading:
+def _reading(settings: "Sequential", ledger: Ledger, persons: Int64) -> Reading:
     """The reading of one batch."""
     suffix = _suffixes(ledger, persons)
     try:
-        likelihood = _likelihoods(settings, ledger, persons, suffix) if small else {}
+        likelihood = _likelihoods(settings, ledger, persons, suffix)
     except TooLarge:
         likelihood = {}
-    truth = tuple(suffix[0].tolist())
+    return _as_reading(persons, likelihood, tuple(suffix[0].tolist()))
+
+
+def _as_reading(persons: Int64, likelihood: dict[tuple[int, ...], Fraction], truth: tuple[int, ...]) -> Reading:
+    """The reading with these likelihoods; the truth alone if none are known, or if other parameters published it."""
     decided = bool(likelihood.get(truth))
-    if not decided:  # too large, or published with parameters that were changed since
+    if not decided:
         likelihood = {truth: Fraction(1)}
     listed = sorted(likelihood, key=lambda values: (values != truth, values))
     shares = [likelihood[values] / likelihood[truth] for values in listed]

@@ -11,6 +11,8 @@ import pytest
 from builders.worlds import part, table
 from oracles.worlds import World, ring_chances, symmetric_chances
 
+from reanon_core.adversary_knowledge import with_algorithm
+from reanon_core.attacks.algorithm import AlgorithmAttack
 from reanon_core.catalog import own_checks
 from reanon_core.model.errors import Unpublishable
 from reanon_core.model.ledger import Entry, Ledger
@@ -189,6 +191,8 @@ def test_a_reader_knows_everyone_where_a_cut_was_not_made() -> None:
     (reading,) = technique.readings(ledger)
     assert greatest_posterior(reading).tolist() == [1.0] * 5
     assert reading.values[0].tolist() == [2, 0, 0, 1, 1]
+    attack = AlgorithmAttack().run(ledger.history(), with_algorithm(technique, ledger, ledger.knowledge()))
+    assert attack.inferred.tolist() == [2, 0, 0, 1, 1]
 
 
 def test_a_reader_of_qi_only_buckets_considers_no_value_likelier_than_one_in_ell() -> None:

@@ -65,8 +65,8 @@ class CutOptions:
     by: CutsBy = "principle"
     """What a cut must leave both sides with: the principle; k rows alone; or k rows, and value counts of the whole that
     give both sides the principle, in any arrangement of its values, or in most if classes that fail are withheld."""
-    failing: Failing = "merge"
-    """What happens to a class that fails the principle, where cuts do not test it."""
+    failing: Failing | Literal["keep"] = "merge"
+    """What happens to a class that fails the principle, where cuts do not test it; keep leaves it to the caller."""
 
 
 PAPER = CutOptions()
@@ -93,7 +93,7 @@ def mondrian_classes(table: Table, principle: Principle, options: CutOptions = P
         leaf_of, leaves = blind_leaves(table, criterion, options, depth)
     else:
         leaf_of, leaves, _ = cut_table(table, criterion, options, NO_RECORD)
-        if options.by == "principle" or options.failing == "merge":
+        if options.by == "principle" or options.failing != "withhold":
             return leaf_of, leaves
     return publishable_classes(table.sensitive, leaf_of, depth[:leaves], criterion, options.failing)
 
@@ -109,7 +109,7 @@ def blind_leaves(table: Table, criterion: criteria.Criterion, options: CutOption
 
 
 def publishable_classes(
-    sensitive: Int32, leaf_of: Int32, depth: Int32, criterion: criteria.Criterion, failing: Failing
+    sensitive: Int32, leaf_of: Int32, depth: Int32, criterion: criteria.Criterion, failing: str
 ) -> tuple[Int32, int]:
     """The class of each row once leaves that fail are merged with their siblings, or withheld."""
     if not len(depth):  # fewer than k rows

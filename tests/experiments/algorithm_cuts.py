@@ -154,7 +154,7 @@ def small(given: argparse.Namespace) -> dict[str, dict[str, float]]:
     found = {}
     for name, (technique, releases) in SMALL_RUNS.items():
         rng, numbers, tables = np.random.default_rng(given.seed), Counter[str](), 0
-        for _ in range(given.tables if releases == 1 else given.tables // 5):
+        for _ in range(given.tables if releases == 1 else given.tables // 10):
             ledger = published(technique, small_series(rng, releases))
             if len(ledger.entries) == releases:
                 tables += 1

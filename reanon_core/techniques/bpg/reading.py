@@ -179,7 +179,8 @@ def _first_release_readings(technique: "Bpg", entry: Entry) -> Iterator[Reading]
     if not 0 < table.size <= MOST_ROWS_OF_FIRST or left_to_chance(table.qi, strict=options.cuts.strict):
         return
     rows = Table(table.qi, table.sensitive, table.schema, options.extent)
-    record = CutRecord.of(rows, options.principle, options.cuts)
+    cuts = options.cuts if options.cuts.failing == "merge" else replace(options.cuts, failing="withhold")
+    record = CutRecord.of(rows, options.principle, cuts)  # of newcomers, Listing 1 withholds the classes that fail
     if people_by_group(table.persons, record.class_of) == published_groups(entry):
         yield from class_readings(record, table.persons)
 

@@ -104,7 +104,7 @@ class Bpg:
     """Whether people with the same value stay on one side of a cut (strict), or may be divided (relaxed)."""
     cuts_by: CutsBy = "principle"
     """What decides whether the partitioner cuts: the principle on both sides; quasi-identifiers and k times the reserve
-    alone, where classes that fail are merged; or the counts of the values before the cut."""
+    alone, where classes that fail are merged; or the counts of the values before the cut, where few classes fail."""
     variant: Variant = "middle"
     """How a piece that fails is extended by members of its atom: by all (union), by as few as needed (middle), not at
     all (nodirty), or by as few as needed with invented rows for people who left (ghost)."""
@@ -235,7 +235,9 @@ class Bpg:
 
     def mondrian_options(self, extent: Int64, reserve: int) -> MondrianOptions:
         """How Mondrian cuts with this reserve."""
-        cuts = CutOptions(heuristic=self.heuristic, strict=self.cuts == "strict", by=self.cuts_by)
+        failing: Literal["merge", "keep"] = "keep" if self.cuts_by == "counts" else "merge"  # Listing 1 corrects them
+        strict = self.cuts == "strict"
+        cuts = CutOptions(heuristic=self.heuristic, strict=strict, by=self.cuts_by, failing=failing)
         return MondrianOptions(extent, Principle(k=self.k * reserve, ell=self.ell), cuts)
 
     def reserve_of(self, snapshot: Snapshot, state: BpgState) -> int:

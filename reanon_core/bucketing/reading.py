@@ -40,8 +40,8 @@ from reanon_core.model.reading import Reading
 
 MOST_ARRANGEMENTS = 720
 """All arrangements of a bucket are looked at if there are no more."""
-MOST_WORK = 4_000_000
-"""About the most buckets that are decided on, in all releases of all worlds; of more buckets only some are read."""
+MOST_WORK = 1_000_000
+"""About the most buckets that are decided on, in all releases of all worlds; of too many buckets, some are read."""
 MOST_PEOPLE = 100
 """All arrangements of a bucket are looked for if it has no more people."""
 

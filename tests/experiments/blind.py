@@ -143,9 +143,9 @@ def draw(found: dict[str, dict[str, dict[str, float]]], path: Path) -> None:
         people, balancing = name.rsplit(", ", 1)
         at = 100 * numbers["counterfeits"], 100 * numbers["query-error"]
         price.plot(*at, "o" if balancing == "blind" else "s", color="0.2" if balancing == "blind" else "0.6")
-        price.annotate(f"{people}\n{balancing}", at, xytext=(8, -4), textcoords="offset points", fontsize=9)
+        price.annotate(f"{people}\n{balancing}", at, xytext=(0, -26), textcoords="offset points", fontsize=9)
     price.set(xlabel="counterfeits, % of the rows", ylabel="median query error, %", title="What it costs")
-    price.set(xlim=(-0.5, 11), ylim=(0, None))
+    price.set(xlim=(-0.5, 10), ylim=(0, 60))
     figure.savefig(path, dpi=110)
     plt.close(figure)
 

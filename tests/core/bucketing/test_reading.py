@@ -1,6 +1,7 @@
 """What a reader of the source learns from buckets: relabellings, chances, and releases that are not read."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import count, permutations
 from math import inf
 from typing import Any
@@ -17,6 +18,7 @@ from reanon_core.bucketing.entry_ways import block_chances, pad_chances
 from reanon_core.bucketing.reading import relabellings
 from reanon_core.model.errors import InvalidParameter
 from reanon_core.replay import replay
+from reanon_core.techniques.cor_split.technique import CorSplit
 from reanon_core.techniques.m_invariance.technique import MInvariance
 
 FILLED = MInvariance(m=2, balancing="filled")
@@ -110,3 +112,32 @@ def test_of_very_many_buckets_some_are_read(monkeypatch: pytest.MonkeyPatch) -> 
     some = list(FILLED.readings(ledger))
     assert len(some) == (buckets + 1) // 2
     assert all(len(one.log_likelihood) == 2 and not one.complete for one in some)
+
+
+ALL_READ = [
+    MInvariance(m=2, not_eligible="blocks", on_sensitive_change="episode"),
+    MInvariance(m=2, not_eligible="defer", on_sensitive_change="episode", balancing="filled"),
+    MInvariance(m=2, not_eligible="pad", on_sensitive_change="episode"),
+    CorSplit(m=2, n=1, not_eligible="blocks", max_lifespan=2, on_lifespan="withhold"),
+    CorSplit(m=3, n=2, not_eligible="defer", max_lifespan=3, on_lifespan="withhold"),
+]
+
+
+@pytest.mark.parametrize("technique", ALL_READ, ids=lambda one: f"{one.name}-{one.not_eligible}")
+def test_every_release_is_read_whatever_the_options(technique: Any) -> None:
+    """Otherwise a reading without leaks would say nothing. With blind balancing and blocks there are none."""
+    read = 0
+    for seed in range(7):
+        _, snapshots = small_series(seed)
+        if technique.on_sensitive_change == "episode":
+            rng = np.random.default_rng(seed)
+            snapshots = [
+                replace(one, sensitive=np.where(rng.random(one.size) < 0.1, 0, one.sensitive)) for one in snapshots
+            ]
+        ledger = published(technique, snapshots, seed)
+        for reading in technique.readings(ledger) if ledger is not None else ():
+            read += 1
+            assert reading.unread == 0
+            blind = technique.not_eligible == "blocks"
+            assert not blind or (reading.log_likelihood[is_relabelling(reading)] == 0).all()
+    assert read > 10

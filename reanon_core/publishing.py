@@ -10,6 +10,7 @@ from reanon_core.model.publication import Publication
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.model.trace import Witness
 from reanon_core.protocols import State, Technique
+from reanon_core.recoding.bins import notes_on_bins
 from reanon_core.recoding.emit import emit
 
 S = TypeVar("S", bound=State)
@@ -32,7 +33,7 @@ def publish(technique: Technique[S, P], snapshot: Snapshot, state: S, rng: np.ra
         trace=trace,
         state=technique.advance(state, snapshot, plan).with_codebook(Codebook.of(snapshot.schema)),
         withheld=dict(plan.withheld),
-        notes=plan.notes,
+        notes=(*plan.notes, *notes_on_bins(snapshot)),
         record_pool=plan.record_pool,
         witness=None if plan.witness is None else Witness(trace.rows[plan.witness]),
     )

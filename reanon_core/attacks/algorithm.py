@@ -14,6 +14,19 @@ from reanon_core.model.reading import Reading
 
 EVEN = 1e-9
 """Posteriors that differ by less are equal; likelihoods that are equal are exactly so."""
+NUMBERS = (
+    "readings",
+    "readings that are not complete",
+    "readings that rule out a relabelling",
+    "readings with unequal relabellings",
+    "releases left out",
+    "arrangements",
+    "arrangements ruled out",
+    "arrangements possible but not as likely as the truth",
+    "relabellings",
+    "relabellings ruled out",
+    "relabellings possible but not as likely as the truth",
+)
 NOTE = (
     "the adversary knows the source and the parameters of the technique, everyone's group, and the value of each "
     "person outside a bucket or group"
@@ -51,6 +64,14 @@ class AlgorithmAttack:
         for reading in knowledge.readings():
             tally.add(reading)
         everyone = _distinct([presence.persons for presence in knowledge.presences])
+        if len(everyone) and not tally.read:
+            raise InvalidParameter(
+                Problem(
+                    "the attack algorithm",
+                    "be given releases that it can read",
+                    help="these are too large for it, or were made with other parameters",
+                )
+            )
         persons, inferred = tally.exposed()
         return Findings(
             attack=self.name,
@@ -58,7 +79,7 @@ class AlgorithmAttack:
             persons=persons,
             inferred=inferred,
             confidence=np.ones(len(persons)),
-            note=tally.note(),
+            note=tally.note(len(everyone)),
             extra=tally.extra(),
         )
 
@@ -67,7 +88,8 @@ class AlgorithmAttack:
 class _Tally:
     """What the readings so far show."""
 
-    numbers: dict[str, int] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=lambda: dict.fromkeys(NUMBERS, 0))
+    read: list[Int64] = field(default_factory=list)
     certain: list[Int64] = field(default_factory=list)
     inferred: list[Int32] = field(default_factory=list)
     fewer: list[Int64] = field(default_factory=list)
@@ -78,11 +100,12 @@ class _Tally:
     def add(self, reading: Reading) -> None:
         """Judge one reading."""
         likelihood = np.exp(reading.log_likelihood - reading.log_likelihood.max())
-        possible, moved = likelihood > 0, reading.log_likelihood != 0
+        possible, moved = np.isfinite(reading.log_likelihood), reading.log_likelihood != 0
         relabelled = relabellings(reading)
+        self.read.append(reading.persons)
         self._count("readings", 1)
         self._count("readings that are not complete", int(not reading.complete))
-        self.numbers["releases left out"] = max(reading.unread, self.numbers.get("releases left out", 0))
+        self.numbers["releases left out"] = max(reading.unread, self.numbers["releases left out"])
         self._count("readings that rule out a relabelling", int((relabelled & ~possible).any()))
         self._count("readings with unequal relabellings", int((relabelled & moved).any()))
         for kind, chosen in (("arrangements", np.ones_like(moved)), ("relabellings", relabelled)):
@@ -90,7 +113,7 @@ class _Tally:
             self._count(f"{kind} ruled out", int((chosen & ~possible).sum()))
             self._count(f"{kind} possible but not as likely as the truth", int((chosen & possible & moved).sum()))
         before, after = _shares(reading.values, np.ones_like(likelihood)), _shares(reading.values, likelihood)
-        left: Int64 = np.count_nonzero(after, axis=1)
+        left: Int64 = np.count_nonzero(_shares(reading.values, possible.astype(np.float64)), axis=1)
         self.fewer.append(reading.persons[(left < np.count_nonzero(before, axis=1))[reading.place]])
         moved_by: Float64 = np.abs(after - before).max(axis=1, initial=0.0)
         self.uneven.append(reading.persons[moved_by[reading.place] > EVEN])
@@ -118,29 +141,30 @@ class _Tally:
     def extra(self) -> dict[str, float]:
         """The numbers by name."""
         return {name: float(count) for name, count in self.numbers.items()} | {
+            "people read": float(len(_distinct(self.read))),
             "people left with fewer values": float(len(_distinct(self.fewer))),
             "people with an uneven posterior": float(len(_distinct(self.uneven))),
             "greatest posterior": self.greatest,
             "greatest posterior if it is known who shares a value": self.greatest_relabelled,
         }
 
-    def note(self) -> str:
+    def note(self, people: int) -> str:
         """What the numbers mean."""
-        found = self.extra()
-        unequal = int(found.get("readings with unequal relabellings", 0))
-        incomplete = int(found.get("readings that are not complete", 0))
-        parts = [NOTE, f"{int(found.get('readings', 0)):,} buckets or groups were read"]
+        found = self.numbers
+        unequal, incomplete = found["readings with unequal relabellings"], found["readings that are not complete"]
+        parts = [NOTE, f"{found['readings']:,} buckets or groups were read"]
+        if (covered := len(_distinct(self.read))) < people:
+            parts.append(f"they hold {covered:,} of {people:,} people, and nothing is said of the others")
         if unequal:
             parts.append(f"in {unequal:,} of them the publication tells some relabelling of the values from the truth")
         if incomplete:
             parts.append(f"in {incomplete:,} not every arrangement was looked at, so no person is exposed there")
-        if found.get("releases left out"):
-            left_out = int(found["releases left out"])
-            parts.append(f"{left_out:,} releases were made with other parameters and are left out")
+        if found["releases left out"]:
+            parts.append(f"{found['releases left out']:,} releases were made with other parameters and are left out")
         return "; ".join(parts)
 
     def _count(self, name: str, more: int) -> None:
-        self.numbers[name] = self.numbers.get(name, 0) + more
+        self.numbers[name] += more
 
 
 def relabellings(reading: Reading) -> Bool:

@@ -78,5 +78,6 @@ def _note(known: KnownGroups, knowledge: Knowledge, broken: int, caveat: str) ->
     if not knowledge.groups_known and known.uncertain:
         note += f"; ignores {known.uncertain:,} memberships that the boxes leave uncertain"
     if broken:
-        note += f"; {counted(broken, 'group contradicts', 'groups contradict')} the others because values changed"
+        groups = counted(broken, "group contradicts", "groups contradict")
+        note += f"; {groups} the others: values change, or the knowledge is wrong"
     return note

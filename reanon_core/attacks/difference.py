@@ -56,7 +56,7 @@ class DifferenceAttack:
 
     def _note(self, traces: Traces, contradictions: int) -> str:
         shown, ambiguous = np.count_nonzero(traces.group != ABSENT), np.count_nonzero(traces.group == UNKNOWN)
-        assumption = "if no value changes" if self.constant_values else "within one release"
+        assumption = "if no one's value changes" if self.constant_values else "within one release"
         note = f"certain {assumption}; more people may be exposed"
         if ambiguous:
             note += f"; {ambiguous:,} of {shown:,} memberships were not used, because the boxes leave them open"

@@ -14,6 +14,8 @@ from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
 
+CERTAIN = "certain if no one's value changes, and if all people of the releases are known"
+IMPOSSIBLE = "no surjection is reasonable: values change, or the knowledge contradicts the releases"
 PRINCIPLES: tuple[Principle, ...] = (None, "m-invariance")
 
 
@@ -58,7 +60,7 @@ class ExactRisk:
             persons=np.array(list(certain), dtype=np.int64),
             inferred=np.array(list(certain.values()), dtype=np.int32),
             confidence=np.ones(len(certain)),
-            note="" if found.total else "no surjection is reasonable: the knowledge contradicts the releases",
+            note=CERTAIN if found.total else IMPOSSIBLE,
             extra={"surjections": _as_float(found.total), "largest share": _largest_share(found)},
         )
 

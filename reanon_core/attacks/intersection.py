@@ -9,6 +9,7 @@ from reanon_core.inference.view.box_lookup import masks_at
 from reanon_core.inference.view.sensitive_releases import sensitive_releases
 from reanon_core.inference.view.value_sets import full_masks, group_masks, highest_value, mask_sizes, only_values
 from reanon_core.model.arrays import Int64, UInt64
+from reanon_core.model.errors import counted
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
@@ -37,14 +38,22 @@ class IntersectionAttack:
             persons=persons[exposed],
             inferred=only_values(candidates[exposed]),
             confidence=np.ones(len(exposed)),
-            note="certain where one value is left (Lemma 1); others may still be exposed by counting",
+            note=_note(int(np.count_nonzero(left == 0))),
             extra={
                 "mean candidates": float(left.mean()) if len(left) else 0.0,
                 "fewest candidates": float(left.min()) if len(left) else 0.0,
-                # A person without candidates has changed their value: the releases contradict each other.
+                # Someone's value has changed, or the knowledge is wrong: the releases contradict each other.
                 "without candidates": float(np.count_nonzero(left == 0)),
             },
         )
+
+
+def _note(contradicted: int) -> str:
+    note = "certain if no one's value changes (Lemma 1); others may still be exposed by counting"
+    if contradicted:
+        people = counted(contradicted, "person has", "people have")
+        note += f"; {people} no value in all releases: values change, or the knowledge is wrong"
+    return note
 
 
 def candidates_left(history: History, knowledge: Knowledge) -> tuple[Int64, UInt64]:

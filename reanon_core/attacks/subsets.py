@@ -45,7 +45,7 @@ class SubsetsAttack:
             persons=traces.persons[exposed],
             inferred=search.known[exposed],
             confidence=np.ones(len(exposed)),
-            note=self._note(traces, atoms),
+            note=self._note(traces, atoms, search.contradictions),
             extra={
                 "smallest candidate set": float(atoms.most.min(initial=len(traces.persons))),
                 "singled out": float(_alone(atoms)),
@@ -56,13 +56,15 @@ class SubsetsAttack:
             },
         )
 
-    def _note(self, traces: Traces, atoms: Atoms) -> str:
+    def _note(self, traces: Traces, atoms: Atoms, contradictions: int) -> str:
         smallest = int(atoms.most.min(initial=len(traces.persons)))
         note = f"the adversary knows everyone's group; {_alone(atoms):,} people are singled out, "
         note += f"the smallest candidate set has {smallest:,}; values are certain "
-        note += "if none changes" if self.constant_values else "within one release"
+        note += "if no one's value changes" if self.constant_values else "within one release"
         if ambiguous := np.count_nonzero(traces.group == UNKNOWN):
             note += f"; {ambiguous:,} memberships are neither known nor certain from the boxes"
+        if contradictions:
+            note += f"; {contradictions:,} subtractions are inconsistent: values change, or the knowledge is wrong"
         return note
 
 

@@ -12,6 +12,8 @@ from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
 
+IMPOSSIBLE = "no world is possible: values change, or the knowledge contradicts the releases"
+
 
 @dataclass(frozen=True, kw_only=True)
 class WorldsAttack:
@@ -47,14 +49,15 @@ class WorldsAttack:
         known = {person: value for person, value in certain.items() if value >= 0}
         greatest = max((share for shares in linkage.values() for share in shares.values()), default=Fraction(0))
         fewest = min((len(shares) for shares in linkage.values()), default=0)
-        note = f"{len(found.worlds):,} possible worlds, all taken as equally likely; greatest linkage {greatest}"
+        note = f"{len(found.worlds):,} possible worlds if no one's value changes, all taken as equally likely; "
+        note += f"greatest linkage {greatest}"
         return Findings(
             attack=self.name,
             of=len(found.persons),
             persons=np.array(list(known), dtype=np.int64),
             inferred=np.array(list(known.values()), dtype=np.int32),
             confidence=np.ones(len(known)),
-            note=note if found.worlds else "no world is possible: the knowledge contradicts the releases",
+            note=note if found.worlds else IMPOSSIBLE,
             extra={
                 "worlds": float(len(found.worlds)),
                 "greatest linkage": float(greatest),

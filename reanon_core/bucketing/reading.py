@@ -156,7 +156,7 @@ def _worlds(
     rows, signatures = history.rows, history.signatures
     low, high = int(signatures.offsets[bucket]), int(signatures.offsets[bucket + 1])
     signature = signatures.values[low:high]
-    kind, places = rows.kind[members], int(place.max()) + 1
+    kind, places = rows.kind[members], arrangements.shape[1]
     old_rows, new_rows, withheld_rows = (
         np.bincount(place[chosen].astype(np.int64) * history.releases + rows.time[members[chosen]], minlength=size)
         .reshape(places, history.releases)

@@ -5,9 +5,10 @@ from datetime import date
 
 import numpy as np
 
-from reanon_core.model.arrays import Int32, Int64
+from reanon_core.model.arrays import MISSING, Int32, Int64
 from reanon_core.model.coding import LEAST_CODE, MOST_CODE
-from reanon_core.model.schema import FOUR_WEEKS, SHARE, SMALLEST, Kind, QuasiIdentifier
+from reanon_core.model.schema import FOUR_WEEKS, SHARE, SMALLEST, Ends, Kind, Missing, QuasiIdentifier
+from reanon_core.model.snapshot import Snapshot
 from reanon_core.model.taxonomy import Taxonomy
 
 BINS_GROW = 0
@@ -87,6 +88,23 @@ def align(low: Int32, high: Int32, column: QuasiIdentifier) -> None:
     elif column.hierarchical and column.taxonomy is not None and column.min_width > 1:
         first, last = tree_bins(column.taxonomy, column.min_width)
         low[:], high[:] = first[low], last[high]
+
+
+def notes_on_bins(snapshot: Snapshot) -> tuple[str, ...]:
+    """A note for each number or date that a release would tell nothing of, because one bin holds all its values."""
+    notes = []
+    for column, codes in zip(snapshot.schema.quasi_identifiers, snapshot.qi, strict=True):
+        grid = grid_of(column) if column.ends is Ends.GRID and column.kind is not Kind.CATEGORICAL else None
+        if grid is None:
+            continue
+        present = codes[codes != MISSING] if column.missing is Missing.SEPARATE else codes
+        ends = np.array([present.min(), present.max()] if len(present) else [0, 0], dtype=np.int32)
+        if MISSING < ends[0] < ends[1] and np.ptp(grid.bins(ends)[0]) == 0:
+            notes.append(
+                f"{column.name}: one bin holds all values, so the release tells nothing of them; declare a domain or a "
+                f"smaller min_width, or kind: categorical if the numbers are labels, in a series that begins"
+            )
+    return tuple(notes)
 
 
 def tree_bins(taxonomy: Taxonomy, least: int) -> tuple[Int32, Int32]:

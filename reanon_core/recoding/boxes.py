@@ -49,7 +49,7 @@ def _extents(qi: Int32, group: Int32, groups: int) -> tuple[Int32, Int32, Int8]:
     return low, high, missing
 
 
-def widen(low: Int32, high: Int32, missing: Int8, column: QuasiIdentifier) -> None:
+def widen(low: Int32, high: Int32, missing: Int8 | Int32, column: QuasiIdentifier) -> None:
     """Widen intervals to the ends of their bins or, if ends are exact, to the least width."""
     if column.ends is Ends.EXACT:
         _widen_upwards(low, high, missing, column)
@@ -60,7 +60,7 @@ def widen(low: Int32, high: Int32, missing: Int8, column: QuasiIdentifier) -> No
     low[some], high[some] = first, last
 
 
-def _widen_upwards(low: Int32, high: Int32, missing: Int8, column: QuasiIdentifier) -> None:
+def _widen_upwards(low: Int32, high: Int32, missing: Int8 | Int32, column: QuasiIdentifier) -> None:
     """Widen intervals upwards, and shift them down at the end of a declared domain.
 
     The width of an interval is high - low + 1 codes.

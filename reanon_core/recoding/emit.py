@@ -7,9 +7,10 @@ from reanon_core.kernels.siphash import keyed_permutation
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.plan import Plan
 from reanon_core.model.release import ANYTHING, UNPUBLISHED, Auxiliary, Boxes, Release
+from reanon_core.model.schema import Ends
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.model.trace import Trace
-from reanon_core.recoding.boxes import bounding_boxes
+from reanon_core.recoding.boxes import bounding_boxes, widen
 
 
 def emit(snapshot: Snapshot, plan: Plan, rng: np.random.Generator) -> tuple[Release, Auxiliary, Trace]:
@@ -48,14 +49,18 @@ def _emit_rows(
 ) -> tuple[Release, Auxiliary, Trace]:
     """The release of rows that have a box each, with the columns that the snapshot selects.
 
-    Rows with the same box become a group, numbered by the order in which the shuffled rows first show it.
+    A technique makes these boxes itself; on the grid their ends are moved outwards to those of bins. Rows with the same
+    box become a group, numbered by the order in which the shuffled rows first show it.
     """
     origin = keyed_permutation(len(published), rng)  # the built row behind each public one
     sides = np.stack([boxes.low, boxes.high, boxes.missing.astype(np.int32)])[:, :, origin]  # [3, d, rows]
     release = snapshot.columns
-    for attribute, name in enumerate(snapshot.schema.names):
-        if release is not None and name not in release:
+    for attribute, column in enumerate(snapshot.schema.quasi_identifiers):
+        if release is not None and column.name not in release:
             sides[:, attribute] = np.array(ANYTHING, dtype=np.int32)[:, None]
+        elif column.ends is Ends.GRID:
+            own_low, own_high, own_missing = sides[:, attribute]
+            widen(own_low, own_high, own_missing, column)
     group, first = _number_boxes(sides.reshape(sides.shape[0] * sides.shape[1], len(published)))
     people = published[origin]
     sensitive, other = snapshot.sensitive[people], snapshot.other[:, people]

@@ -15,6 +15,7 @@ import numpy as np
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "data" / "census")]
 
+from reanon_core.bucketing.balancing import Balancing  # noqa: E402
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive  # noqa: E402
 from reanon_core.model.snapshot import Snapshot  # noqa: E402
 from reanon_core.publishing import publish  # noqa: E402
@@ -53,8 +54,8 @@ def prepare(folder: Path, anchors: Path | None) -> Data:
     return Data(folder, table, anchor)
 
 
-def against_anchor(data: Data, update: int) -> float | None:
-    """Median CPU time of our releases 2.. over the anchor's, on the same series."""
+def against_anchor(data: Data, update: int) -> tuple[float, float] | None:
+    """Median CPU time of our releases 2.. over the anchor's, on the same series: filled as the anchor is, and blind."""
     if data.anchor is None:
         return None
     series = data.folder / f"series_{update}.bin"
@@ -62,8 +63,8 @@ def against_anchor(data: Data, update: int) -> float | None:
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     theirs = [float(line.split()[12]) for line in printed.splitlines() if re.match(r"\d", line)]
     rows = snapshots(data.table, np.fromfile(series, np.int32))
-    ours = publish_seconds(rows)
-    return float(np.median(ours[1:]) / np.median(theirs[1:]))
+    filled, blind = (np.median(publish_seconds(rows, how)[1:]) for how in ("filled", "blind"))
+    return float(filled / np.median(theirs[1:])), float(blind / np.median(theirs[1:]))
 
 
 def snapshots(table: np.ndarray, series: np.ndarray) -> list[Snapshot]:
@@ -83,9 +84,9 @@ def snapshot(table: np.ndarray, rows: np.ndarray) -> Snapshot:
     return Snapshot(SCHEMA, order, np.ascontiguousarray(table[order, :4].T), np.ascontiguousarray(table[order, 4]))
 
 
-def publish_seconds(rows: list[Snapshot]) -> list[float]:
+def publish_seconds(rows: list[Snapshot], balancing: Balancing = "blind") -> list[float]:
     """CPU seconds of each release of a series, from coded snapshot to release arrays, after warm-up."""
-    technique = MInvariance(m=10)
+    technique = MInvariance(m=10, balancing=balancing)
     publish(technique, rows[0], technique.initial_state(), np.random.default_rng(0))
     state, rng, seconds = technique.initial_state(), np.random.default_rng(1), []
     for one in rows:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from conformance.population import PEOPLE, VALUES, schema
+from reanon_core.adversary_knowledge import with_algorithm
 from reanon_core.catalog import (
     ATTACKS,
     CHECKS,
@@ -14,6 +15,7 @@ from reanon_core.catalog import (
     build_check,
     build_technique,
 )
+from reanon_core.model.knowledge import Knowledge
 from reanon_core.model.ledger import Ledger
 from reanon_core.model.packing import pack, unpack
 from reanon_core.model.snapshot import Snapshot
@@ -67,8 +69,23 @@ def promised(check: str) -> Ledger:
     return ledger(memory=True)
 
 
-def battlefield(attack: str) -> tuple[Ledger, Ledger]:
-    """Where an attack is strong: a naive series, and the same people under a defence."""
+def battlefield(attack: str) -> tuple[tuple[Ledger, Knowledge], tuple[Ledger, Knowledge]]:
+    """Where an attack is strong: a naive series, and the same people under a defence, with what an adversary knows."""
+    if attack == "algorithm":
+        return read("filled"), read("blind")
+    naive, defended = ledgers_for(attack)
+    return (naive, naive.knowledge()), (defended, defended.knowledge())
+
+
+def read(balancing: str) -> tuple[Ledger, Knowledge]:
+    """A series of few people, whose technique the adversary has read."""
+    technique = build_technique("m-invariance", {"m": 2, "balancing": balancing})
+    made = replay(technique, snapshots(20, 4, stay=0.6), np.random.default_rng(0))
+    return made, with_algorithm(technique, made, made.knowledge())
+
+
+def ledgers_for(attack: str) -> tuple[Ledger, Ledger]:
+    """A naive series, and the same people under a defence."""
     if attack in {"difference", "subsets"}:
         # They subtract groups whose people are certain, as Mondrian's are; where boxes overlap, difference is blind.
         techniques = (build_technique(name, {"k": 2, "ell": 2}) for name in ("mondrian", "bpg"))
@@ -135,8 +152,8 @@ def test_a_check_gives_the_same_verdict_whether_its_memory_was_packed_or_not(nam
 @pytest.mark.parametrize("name", ATTACKS)
 def test_an_attack_wins_against_naive_republication_and_not_against_the_defence(name: str) -> None:
     attack = build_attack(name)
-    naive, defended = battlefield(name)
-    found = attack.run(naive.history(), naive.knowledge())
+    (naive, known), (defended, defended_known) = battlefield(name)
+    found = attack.run(naive.history(), known)
     assert attack.name == found.attack == name
     assert hasattr(attack, "beliefs") == attack.has_posteriors
     assert found.exposed > 0
@@ -145,7 +162,7 @@ def test_an_attack_wins_against_naive_republication_and_not_against_the_defence(
     }
     certain = found.confidence == 1
     assert all(truth[int(p)] == v for p, v in zip(found.persons[certain], found.inferred[certain], strict=True))
-    assert attack.run(defended.history(), defended.knowledge()).exposed == 0
+    assert attack.run(defended.history(), defended_known).exposed == 0
 
 
 @pytest.mark.parametrize("name", METRICS)

@@ -5,7 +5,7 @@
 
 The people are those of the synthetic census (data/census/SOURCE.md) and, where it lies beside the project, of Adult
 (../shared/data/adult). docs/limitations.md has the results. *years* is the mean width of a person's interval of age,
-both ends counted.
+both ends counted; *alone* is the share of people who share their group with counterfeits only.
 """
 
 import argparse
@@ -28,7 +28,8 @@ import reanon_core as reanon  # noqa: E402
 
 ADULT = ROOT.parent / "shared" / "data" / "adult"
 WIDTHS = (None, 5)
-MEASURES = ("years", "gcp", "query-error")
+METRICS = ("gcp", "query-error")
+MEASURES = ("years", "alone", *METRICS)
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,8 @@ def measured(population: Population, ends: str, min_width: int | None, given: ar
             last = series.publish(frame, name=f"r{number}")
         real = last.to_pandas().iloc[series.trace(last.name).to_pandas()["row"]]
         taken["years"].append(float((real["age_max"] - real["age_min"] + 1).mean()))
-        for name in MEASURES[1:]:
+        taken["alone"].append(float((real.groupby("group_id")["age_min"].transform("size") == 1).mean()))
+        for name in METRICS:
             taken[name].append(series.measure(name)[last.name])
     return {name: float(np.mean(values)) for name, values in taken.items()}
 

@@ -55,8 +55,8 @@ class Result(NamedTuple):
 
 def technique_of(how: str, ell: int, loss: str = "lm") -> Sequential:
     if how == "ring":
-        return Sequential(ell=ell, worlds="ring", loss=loss)
-    return Sequential(ell=ell, approach=how, loss=loss)
+        return Sequential(ell=ell, worlds="ring", loss=loss, buckets="mondrian")
+    return Sequential(ell=ell, approach=how, loss=loss, buckets="mondrian")
 
 
 def entropies(snapshot: Snapshot, boxes: tuple[np.ndarray, np.ndarray], shown: list[int]) -> float:
@@ -197,8 +197,8 @@ def dynamics(people: int) -> Result:
     table: dict[str, object] = {"people": counts, "ell": 5}
     figure, axes = plt.subplots(1, 3, figsize=(9.0, 3.0), layout="constrained", sharey=False)
     for place, (name, (series, prophets)) in zip(axes, settings.items(), strict=True):
-        adaptive = replay_losses(Sequential(ell=5), series)[0]
-        prophetic = [replay_losses(Sequential(ell=5), [one])[0][0] for one in prophets]
+        adaptive = replay_losses(technique_of("sequential", 5), series)[0]
+        prophetic = [replay_losses(technique_of("sequential", 5), [one])[0][0] for one in prophets]
         table[name] = {"adaptive": adaptive, "prophetic": prophetic}
         at = np.arange(4)
         place.bar(at - 0.2, adaptive, 0.4, color=COLOURS["sequential"], label="adaptive")

@@ -19,7 +19,9 @@ def test_an_experiment_says_how_to_run_it(script: Path) -> None:
 def test_there_is_an_experiment_for_each_document_of_figures() -> None:
     assert {path.stem for path in SCRIPTS} == {
         "algorithm_cuts",
+        "algorithm_sequential",
         "assignment",
+        "blind",
         "bpg",
         "cor_split",
         "ends",

@@ -6,9 +6,9 @@ a slot (where quasi-identifiers are equal) and the draw of blocks are enumerated
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise, permutations
 from math import factorial, prod
@@ -24,7 +24,9 @@ from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.model.snapshot import Snapshot
 
 World = dict[int, int]
-"""The value of each person."""
+"""The value of each variable: of each person, or of each stretch of time in which a person's value is one."""
+Variable = Callable[[int, int], int]
+"""The variable that a person's value is at a release."""
 Group = tuple[frozenset[int], tuple[int, ...]]
 """The people of a group, and the values that it shows, counterfeits included."""
 
@@ -71,65 +73,104 @@ def planned(plan: BucketedPlan, snapshot: Snapshot) -> Shown:
     return Shown(groups, frozenset(snapshot.persons.tolist()))
 
 
-def worlds(history: Sequence[Shown], values: int) -> Iterator[World]:
-    """Every assignment of one value to each person that every group could show; withheld people may have any value."""
-    groups = [(people, Counter(shown)) for release in history for people, shown in release.groups]
-    everyone = sorted({person for release in history for person in release.people})
-    of_person = {person: [group for group in groups if person in group[0]] for person in everyone}
+def constant(person: int, _time: int) -> int:
+    """The value of a person never changes."""
+    return person
+
+
+def worlds(history: Sequence[Shown], values: int, variable: Variable = constant) -> Iterator[World]:
+    """Every assignment that every group could show; withheld people may have any value."""
+    groups = [
+        ({variable(person, time) for person in people}, Counter(shown))
+        for time, release in enumerate(history)
+        for people, shown in release.groups
+    ]
+    listed = sorted({variable(person, time) for time, release in enumerate(history) for person in release.people})
+    of_each = {one: [group for group in groups if one in group[0]] for one in listed}
 
     def extend(world: World, at: int) -> Iterator[World]:
-        if at == len(everyone):
+        if at == len(listed):
             yield dict(world)
             return
         for value in range(values):
-            world[everyone[at]] = value
+            world[listed[at]] = value
             if all(
                 sum(world.get(other) == value for other in people) <= shown[value]
-                for people, shown in of_person[everyone[at]]
+                for people, shown in of_each[listed[at]]
             ):
                 yield from extend(world, at + 1)
-            del world[everyone[at]]
+            del world[listed[at]]
 
     yield from extend({}, 0)
 
 
-def in_world(snapshot: Snapshot, world: Mapping[int, int]) -> Snapshot:
-    """The same table with the values of the world."""
-    values = np.array([world[person] for person in snapshot.persons.tolist()], dtype=np.int32)
-    return Snapshot(snapshot.schema, snapshot.persons, snapshot.qi, values)
-
-
-def likelihood(technique: Any, ledger: Ledger, world: Mapping[int, int], *, ties: bool = False) -> Fraction:
-    """The probability that the technique publishes these releases in this world.
+class Likelihoods:
+    """The probability that the technique publishes these releases, in any world.
 
     With `ties` quasi-identifiers may be equal, and every order of the rows is replayed.
     """
-    states = [(Fraction(1), technique.initial_state())]
-    for entry in ledger.entries:
-        snapshot, shown = in_world(entry.snapshot, world), shown_by(entry)
-        after: dict[tuple[Any, ...], tuple[Fraction, Any]] = {}
-        for weight, state in states:
-            for chance, following in _releases(technique, snapshot, state, shown, ties=ties):
-                key = following.signatures.tuples
-                known = after[key][0] if key in after else Fraction(0)
-                after[key] = (known + weight * chance, following)
-        states = list(after.values())
-    return sum((weight for weight, _ in states), Fraction(0))
+
+    def __init__(self, technique: Any, ledger: Ledger, *, variable: Variable = constant, ties: bool = False) -> None:
+        self.technique, self.entries, self.variable, self.ties = technique, ledger.entries, variable, ties
+        self.history = [shown_by(entry) for entry in ledger.entries]
+        self.values = len(ledger.entries[-1].snapshot.schema.sensitive.values)
+        self._known: dict[tuple[Any, ...], list[tuple[Fraction, Any]]] = {}
+
+    def of(self, world: Mapping[int, int]) -> Fraction:
+        """The probability in this world."""
+        states = [(Fraction(1), self.technique.initial_state())]
+        seen: tuple[int, ...] = ()
+        for time, (entry, shown) in enumerate(zip(self.entries, self.history, strict=True)):
+            values = [world[self.variable(person, time)] for person in entry.snapshot.persons.tolist()]
+            seen += tuple(values)
+            after: dict[tuple[Any, ...], tuple[Fraction, Any]] = {}
+            for weight, state in states:
+                before = state.signatures.tuples
+                if (time, seen, before) not in self._known:
+                    snapshot = replace(entry.snapshot, sensitive=np.array(values, dtype=np.int32))
+                    found = _releases(self.technique, snapshot, state, shown, ties=self.ties)
+                    self._known[time, seen, before] = list(found)
+                for chance, following in self._known[time, seen, before]:
+                    key = following.signatures.tuples
+                    known = after[key][0] if key in after else Fraction(0)
+                    after[key] = (known + weight * chance, following)
+            states = list(after.values())
+        return sum((weight for weight, _ in states), Fraction(0))
+
+    def worlds(self) -> Iterator[World]:
+        """Every world that the groups leave possible."""
+        return worlds(self.history, self.values, self.variable)
+
+    def posteriors(self) -> dict[int, dict[int, Fraction]]:
+        """The share of each value for each published variable, if all worlds are equally likely beforehand."""
+        shares: dict[int, dict[int, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+        total = Fraction(0)
+        for world in self.worlds():
+            likely = self.of(world)
+            total += likely
+            for one, value in world.items():
+                shares[one][value] += likely
+        published = {
+            self.variable(person, time) for time, release in enumerate(self.history) for person in release.signature
+        }
+        return {one: {value: share / total for value, share in shares[one].items() if share} for one in published}
+
+    def signatures(self) -> dict[int, tuple[int, ...]]:
+        """The signature of each published variable."""
+        return {
+            self.variable(person, time): signature
+            for time, release in enumerate(self.history)
+            for person, signature in release.signature.items()
+        }
 
 
-def posteriors(technique: Any, ledger: Ledger, *, ties: bool = False) -> dict[int, dict[int, Fraction]]:
-    """The share of each value for each published person, if all worlds are equally likely beforehand."""
-    history = [shown_by(entry) for entry in ledger.entries]
-    values = len(ledger.entries[-1].snapshot.schema.sensitive.values)
-    shares: dict[int, dict[int, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
-    total = Fraction(0)
-    for world in worlds(history, values):
-        likely = likelihood(technique, ledger, world, ties=ties)
-        total += likely
-        for person, value in world.items():
-            shares[person][value] += likely
-    published = {person for release in history for people, _ in release.groups for person in people}
-    return {p: {value: share / total for value, share in shares[p].items() if share} for p in published}
+def true_world(ledger: Ledger, variable: Variable = constant) -> World:
+    """The values as they are."""
+    return {
+        variable(person, time): value
+        for time, entry in enumerate(ledger.entries)
+        for person, value in zip(entry.snapshot.persons.tolist(), entry.snapshot.sensitive.tolist(), strict=True)
+    }
 
 
 def _releases(
@@ -202,7 +243,7 @@ def _release(
     chance = Fraction(prod(factorial(n) for n in wanted.values()), prod(factorial(n) for n in of_value.values()))
     goal = [number[signature[person]] if person in signature else -1 for person in snapshot.persons.tolist()]
     allocation = _words(np.argsort(goal, kind="stable"))
-    orders = [_words(np.array(o)) for o in permutations(range(snapshot.size))] if ties else [allocation]
+    orders = [_words(np.array(o, dtype=np.int64)) for o in permutations(range(snapshot.size))] if ties else [allocation]
     matched = Counter()
     tries = Counter()
     following = None

@@ -16,22 +16,34 @@ from reanon_core.model.snapshot import Snapshot
 from reanon_core.publishing import publish
 
 OPTIONS: dict[str, list[dict[str, object]]] = {
-    "m-invariance": [{"m": 2}, {"m": 2, "not_eligible": "pad"}, {"m": 2, "not_eligible": "defer"}],
-    "cor-split": [{"m": 3, "n": 2, "not_eligible": "pad"}, {"m": 3, "n": 2, "strict": False}],
+    "m-invariance": [
+        {"m": 2},
+        {"m": 2, "not_eligible": "pad"},
+        {"m": 2, "not_eligible": "defer", "balancing": "filled"},
+        {"m": 2, "balancing": "filled"},
+    ],
+    "cor-split": [
+        {"m": 3, "n": 2, "not_eligible": "pad"},
+        {"m": 3, "n": 2, "strict": False},
+        {"m": 3, "n": 2, "balancing": "filled"},
+    ],
     "bpg": [{"k": 2, "ell": 2}, {"k": 2, "ell": 2, "reserve": 1}, {"k": 2, "ell": 2, "reserve": 1, "variant": "ghost"}],
     "js-reduce": [{"k": 2, "t": 0.9, "j": 2.0}, {"k": 2, "t": 0.9, "j": 2.0, "leftovers": "suppress"}],
     "sequential": [{"ell": 2, "on_delete": "defer"}, {"ell": 2, "worlds": "ring"}, {"ell": 2, "buckets": "qi-only"}],
     "mondrian": [{"k": 2, "ell": 2}, {"k": 3, "ell": 2, "cuts": "relaxed"}],
 }
 EPISODES = {"on_sensitive_change": "episode"}
+COLUMNS = [None, None, ("a", "s"), ("b", "s"), ("a",)]
 FIXED = {"sequential"}
 """It refuses people who leave or change."""
 
 
-def technique_ledger(
-    name: str, random: Random, *, people: int = 7, releases: int = 3, changing: bool = False
-) -> Ledger:
-    """What a technique publishes of a few people who come, leave and move; a snapshot that it refuses is left out."""
+def technique_ledger(name: str, random: Random, *, people: int = 7, changing: bool = False) -> Ledger:
+    """What a technique publishes of a few people who come, leave and move; a snapshot that it refuses is left out.
+
+    BPG answers queries, and `sequential` shows some of the columns. Some series are published without memory, as the
+    naive baseline is.
+    """
     options = random.choice(OPTIONS[name])
     if changing and name in ("m-invariance", "cor-split"):
         options = options | EPISODES
@@ -41,16 +53,21 @@ def technique_ledger(
     qi = np.array([[random.randint(0, 5) for _ in range(people)] for _ in range(2)], np.int32)
     value = np.array([person % values for person in range(people)], np.int32)
     random.shuffle(value)
+    remembers = random.random() < 0.7
     state, rng, entries = technique.initial_state(), np.random.default_rng(random.randrange(2**32)), list[Entry]()
     for _ in range(3):
         stay = 1.0 if name in FIXED else 0.8
         here = np.array([person for person in range(people) if random.random() < stay], np.int64)
         snapshot = Snapshot(schema, here, qi[:, here], value[here])
+        if name == "bpg":
+            snapshot = replace(snapshot, selected=np.array([random.random() < 0.8 for _ in here], np.bool_))
+        if name == "sequential":
+            snapshot = replace(snapshot, columns=random.choice(COLUMNS))
         try:
             publication = publish(technique, snapshot, state, rng)
         except Unpublishable:
             continue
-        state = publication.state
+        state = publication.state if remembers else state
         entries.append(publication.entry(snapshot))
         if name not in FIXED:
             qi = qi + np.array([[random.random() < 0.2 for _ in range(people)] for _ in range(2)], np.int32)

@@ -5,11 +5,20 @@ from typing import Literal
 
 import numpy as np
 
-from reanon_core.kernels.group_distances import EQUAL, HIERARCHICAL, ORDERED, Ground, distributions
+from reanon_core.kernels.group_distances import (
+    EQUAL,
+    HIERARCHICAL,
+    ORDERED,
+    Ground,
+    distributions,
+    earth_mover,
+    jensen_shannon,
+)
 from reanon_core.kernels.hilbert import hilbert_bits, hilbert_indices, stable_order
 from reanon_core.kernels.hilbert_groups import (
     FAR,
     FEW,
+    ROUNDING,
     UNLIKE,
     Groups,
     NearbyGroups,
@@ -24,6 +33,7 @@ from reanon_core.model.snapshot import Snapshot
 
 Leftovers = Literal["suppress", "relax", "merge"]
 Distance = Literal["equal", "ordered", "hierarchical"]
+CutsBy = Literal["principle", "quasi-identifiers"]
 
 NEARBY = NearbyGroups(groups=64, passes=3)
 GROUNDS = {"equal": EQUAL, "ordered": ORDERED, "hierarchical": HIERARCHICAL}
@@ -43,6 +53,15 @@ class LeftoverRule:
     """relax: by which share t and j are widened."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class CutRule:
+    """Where the curve is cut."""
+
+    by: CutsBy
+    run: int
+    """quasi-identifiers: the least number of rows between two cuts."""
+
+
 @dataclass(frozen=True, eq=False)
 class Grouping:
     """The group of each row, or WITHHELD, and why rows are withheld."""
@@ -59,6 +78,7 @@ def generalize(
     thresholds: Thresholds,
     distance: Distance,
     leftovers: LeftoverRule,
+    cuts: CutRule,
 ) -> Grouping:
     """Form groups along the Hilbert curve, then place the leftovers or withhold them.
 
@@ -79,8 +99,11 @@ def generalize(
         counts=np.empty((most, values), np.int64),
         entropy=np.empty(most),
     )
-    groups = hilbert_groups(np.arange(snapshot.size), view, thresholds, ground, formed, 0)
-    groups = place_leftovers(leftovers, view, thresholds, ground, formed, groups)
+    if cuts.by == "quasi-identifiers":
+        groups = even_runs(view, thresholds, ground, formed, cuts.run, merge=leftovers.how == "merge")
+    else:
+        groups = hilbert_groups(np.arange(snapshot.size), view, thresholds, ground, formed, 0)
+        groups = place_leftovers(leftovers, view, thresholds, ground, formed, groups)
     group = np.empty_like(formed.group)
     group[order] = formed.group
     reason = np.bincount(formed.reason[formed.group == WITHHELD], minlength=UNLIKE + 1)
@@ -100,6 +123,44 @@ def place_leftovers(
     if rule.how == "merge" and groups:
         merge_leftovers(view, thresholds, ground, NEARBY, formed, groups)
     return groups
+
+
+def even_runs(view: View, thresholds: Thresholds, ground: Ground, formed: Groups, run: int, *, merge: bool) -> int:
+    """Cut the curve into runs of about the same length, whatever their values; returns the number of groups.
+
+    A run that fails the thresholds is withheld as a whole, or merged with those after it until they hold. What is left
+    at the end joins the last group if that stays fit (departure D12).
+
+    Ensures: without merging, a cut depends on no sensitive value, and whether a run is published depends on the counts
+    of its own values only.
+    """
+    rows = len(view.sensitive)
+    runs = max(1, rows // run)
+    groups = begin = last = 0
+    for end in (rows * np.arange(1, runs + 1) // runs).tolist():
+        reason = _failure(view, begin, end, thresholds, ground)
+        if reason and merge and end == rows and groups and not _failure(view, last, end, thresholds, ground):
+            formed.group[begin:end] = groups - 1
+        elif not reason:
+            formed.group[begin:end] = groups
+            groups, last = groups + 1, begin
+        elif merge and end < rows:
+            continue
+        else:
+            formed.reason[begin:end] = reason
+        begin = end
+    return groups
+
+
+def _failure(view: View, begin: int, end: int, thresholds: Thresholds, ground: Ground) -> int:
+    """Why these rows are no group; 0 if they are one."""
+    counts = np.bincount(view.sensitive[begin:end], minlength=view.expected.shape[1])
+    if end - begin < thresholds.k or np.count_nonzero(counts) < thresholds.ell:
+        return FEW
+    if earth_mover(counts, end - begin, ground) > thresholds.t + ROUNDING:
+        return FAR
+    sums, entropy = view.expected[begin:end].sum(axis=0), float(view.entropy[begin:end].sum())
+    return 0 if jensen_shannon(sums, entropy, end - begin) <= thresholds.j + ROUNDING else UNLIKE
 
 
 def hilbert_order(qi: Int32, extent: Int64) -> Int64:

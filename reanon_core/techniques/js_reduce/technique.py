@@ -1,6 +1,6 @@
 """The JS-reduce technique: group people of whom the adversary will expect much the same."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, cast, get_args
 
@@ -14,13 +14,23 @@ from reanon_core.kernels.hilbert_groups import Thresholds
 from reanon_core.model.arrays import Float64, Int32, Int64, frozen
 from reanon_core.model.background import Automaton, Background
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, Unpublishable, require
+from reanon_core.model.ledger import Ledger
 from reanon_core.model.packing import Packable
 from reanon_core.model.plan import Counterfeits, Plan
+from reanon_core.model.reading import Reading
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.protocols import Declaration, Promise
 from reanon_core.recoding.attribute_scales import grown_extent
-from reanon_core.techniques.js_reduce.generalization import Distance, LeftoverRule, Leftovers, generalize
+from reanon_core.techniques.js_reduce.generalization import (
+    CutRule,
+    CutsBy,
+    Distance,
+    LeftoverRule,
+    Leftovers,
+    generalize,
+)
+from reanon_core.techniques.js_reduce.reading import readings
 from reanon_core.techniques.js_reduce.state import JsReduceState
 
 Engine = Literal["omega", "sum", "sinkhorn"]
@@ -46,13 +56,15 @@ class JsReduce:
     """
 
     name: ClassVar[str] = "js-reduce"
-    changeable: ClassVar[frozenset[str]] = frozenset({"max_run"})
+    changeable: ClassVar[frozenset[str]] = frozenset({"max_run", "cuts_by", "run"})
     caution: ClassVar[str] = (
         "js-reduce limits what an adversary with the assumed background knowledge gains; "
         "it does not bound the posterior of any person's value (docs/guarantees.md)"
     )
 
-    declaration: ClassVar[Declaration] = Declaration(weakest={"k": 2, "t": 0.9, "j": 2.0}, needs_knowledge=True)
+    declaration: ClassVar[Declaration] = Declaration(
+        weakest={"k": 2, "t": 0.9, "j": 2.0}, needs_knowledge=True, has_readings=True
+    )
 
     k: int
     """The least number of rows in a group."""
@@ -74,6 +86,11 @@ class JsReduce:
     """How the assumed adversary divides a group's values among its members."""
     mode: Mode = "product"
     """How the assumed adversary combines releases: as if independent (product), or only possible sequences (filter)."""
+    cuts_by: CutsBy = "principle"
+    """Where groups begin and end: as soon as the thresholds hold, as in the paper (principle), or after `run` rows
+    along the curve, whatever their values (quasi-identifiers)."""
+    run: int | None = None
+    """quasi-identifiers: the least number of rows of a group; default 5 k. Longer runs are withheld less often."""
     background: Background | None = field(default=None, init=False, repr=False, compare=False)
     """The adversary's assumed knowledge; None: counted in the original tables. Set by `informed`."""
 
@@ -93,7 +110,9 @@ class JsReduce:
         whole = isinstance(self.max_run, int) and not isinstance(self.max_run, bool)
         if not whole or (self.max_run != 0 and isinstance(self.k, int) and self.max_run < self.k):
             problems.append(Problem("max_run", "be a whole number of at least k, or 0", str(self.max_run)))
+        problems += self._run_problems()
         for option, allowed in (
+            ("cuts_by", CutsBy),
             ("leftovers", Leftovers),
             ("distance", Distance),
             ("posterior", Engine),
@@ -103,6 +122,18 @@ class JsReduce:
                 choices = ", ".join(get_args(allowed))
                 problems.append(Problem(option, f"be one of {choices}", str(getattr(self, option))))
         require(problems, InvalidParameter)
+
+    def _run_problems(self) -> list[Problem]:
+        """What is wrong with the rule that cuts the curve."""
+        run, blind = self.run, self.cuts_by == "quasi-identifiers"
+        problems = []
+        if run is not None and not blind:
+            problems.append(Problem("run", "be left out unless cuts_by is quasi-identifiers", str(run)))
+        elif run is not None and (isinstance(run, bool) or not isinstance(run, int) or run < self.k):
+            problems.append(Problem("run", "be a whole number of at least k", str(run)))
+        if blind and self.leftovers == "relax":
+            problems.append(Problem("leftovers", "be suppress or merge if cuts_by is quasi-identifiers", "relax"))
+        return problems
 
     def informed(self, background: Background | None) -> "JsReduce":
         """The same technique against an adversary with this knowledge."""
@@ -161,6 +192,13 @@ class JsReduce:
         return JsReduceState.restored(packed)
 
     def plan(self, snapshot: Snapshot, state: JsReduceState, rng: np.random.Generator) -> JsReducePlan:  # noqa: ARG002
+        """Form groups; nothing is left to chance.
+
+        Raises: Unpublishable if no group satisfies the thresholds.
+        """
+        return self.decide(snapshot, state)
+
+    def decide(self, snapshot: Snapshot, state: JsReduceState) -> JsReducePlan:
         """Compute what the adversary expects of each person (RBKsv), and form groups along the Hilbert curve.
 
         Paper: [RPB12] Algorithm 1, line 7.
@@ -185,6 +223,7 @@ class JsReduce:
             self.thresholds(),
             self.distance,
             LeftoverRule(how=self.leftovers, slack=float(self.slack)),
+            CutRule(by=self.cuts_by, run=self.run or 5 * self.k),
         )
         if snapshot.size and not grouping.groups:
             raise Unpublishable(self._refusal(snapshot, grouping.withheld))
@@ -218,6 +257,10 @@ class JsReduce:
         observation = Observation(persons, row_class, expected, posterior)
         beliefs = plan.beliefs.revise(observation, plan.automaton, self.mode)
         return JsReduceState(state.time + 1, plan.automaton.values, plan.extent, beliefs, plan.counts)
+
+    def readings(self, ledger: Ledger) -> Iterator[Reading]:
+        """For each group of each release: how its values can be arranged, and what the publication rules out."""
+        return readings(self, ledger)
 
     def _refusal(self, snapshot: Snapshot, withheld: Mapping[str, int]) -> str:
         reasons = ", ".join(f"{why}: {count:,}" for why, count in withheld.items())

@@ -1,14 +1,16 @@
 """[ST15] Algorithm 1: the worlds of a batch of new people, if the batch is diverse enough."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reanon_core.bucketing.eligibility import deferred, is_eligible
+from reanon_core.kernels.closures import Space
 from reanon_core.kernels.siphash import fresh_key, siphash_words
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.errors import Unpublishable, counted
-from reanon_core.model.snapshot import Snapshot
+from reanon_core.techniques.sequential.admission import Admission
 from reanon_core.techniques.sequential.worlds import (
     Worlds,
     buckets_of,
@@ -48,15 +50,26 @@ class NotDiverse(Unpublishable):
         return f"the new people are not {self.ell}-diverse: a value {self._rest}"
 
 
-def worlds_of_batch(
-    snapshot: Snapshot, new: Int64, extent: Int64, settings: "Sequential", rng: np.random.Generator
-) -> Worlds | None:
-    """The worlds of the new people, or None if they must wait for more people.
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """New people in their buckets: what is decided before chance is needed."""
 
-    Paper: [ST15] Algorithm 1: buckets, an order of each by value, permutations within it.
+    persons: Int64  # [n]
+    sensitive: Int32  # [n]
+    space: Space
+    bucket: Int32  # [n]
+
+
+def batch_of(admission: Admission, settings: "Sequential") -> Batch | None:
+    """The new people in their buckets; None if there are none, or if they must wait for more people.
+
+    Paper: [ST15] Algorithm 1, Step 2.
 
     Raises: NotDiverse; Unpublishable if a bucket of qi-only cuts is not diverse.
     """
+    snapshot, new, extent = admission.snapshot, np.flatnonzero(admission.new), admission.state.extent
+    if not len(new):
+        return None
     ell, sensitive = settings.ell, snapshot.sensitive[new]
     counts = np.bincount(sensitive, minlength=len(snapshot.schema.sensitive.values)).astype(np.int64)
     if not is_eligible(counts, ell):
@@ -72,19 +85,49 @@ def worlds_of_batch(
     present = np.flatnonzero(~snapshot.absent)
     columns = tuple(snapshot.schema.quasi_identifiers[at] for at in present)
     space = space_of(columns, snapshot.qi[np.ix_(present, new)], extent[:, present])
-    by_value = settings.buckets == "mondrian"
-    least = ell if by_value else settings.bucket_size or 8 * ell
-    bucket = buckets_of(space, sensitive, ell=ell if by_value else 0, least=least)
-    if not by_value:
-        _refuse_undiverse_buckets(bucket, sensitive, ell, least)
-    order = order_by_value(bucket, sensitive, siphash_words(snapshot.persons[new], fresh_key(rng)), rng)
+    if settings.buckets == "mondrian":
+        return Batch(snapshot.persons[new], sensitive, space, buckets_of(space, sensitive, ell=ell, least=ell))
+    least = settings.bucket_size or (8 * ell if settings.buckets == "qi-only" else blind_size(counts, ell))
+    bucket = buckets_of(space, sensitive, ell=0, least=least)
+    if _undiverse(bucket, sensitive, ell) and settings.on_batch == "wait":
+        return None
+    _refuse_undiverse_buckets(bucket, sensitive, ell, least)
+    return Batch(snapshot.persons[new], sensitive, space, bucket)
+
+
+def blind_size(counts: Int64, ell: int) -> int:
+    """The least number of people in a bucket such that buckets are seldom undiverse, from the counts of the batch.
+
+    With f the share of the most frequent value, a bucket may hold it 1 / (ell f) times as often as the batch does. Two
+    terms make that likely: 16 ell^2 f / (1 - ell f)^2 people keep chance within four standard deviations, and a share
+    2 (ell f)^2 of the batch leaves room for values that depend on quasi-identifiers. The constants are measured
+    (docs/techniques/sequential.md), not derived (departure D10).
+
+    Requires: the counts are diverse.
+    Ensures: no arrangement of the values over the people of the batch changes the number.
+    """
+    rows, top = int(counts.sum()), int(counts.max())
+    slack = rows - ell * top
+    if slack == 0:
+        return rows
+    by_chance = -(-16 * ell**2 * top * rows // slack**2)
+    by_dependence = -(-2 * (ell * top) ** 2 // rows)
+    return min(rows, max(8 * ell, by_chance, by_dependence))
+
+
+def draw_worlds(batch: Batch, settings: "Sequential", rng: np.random.Generator) -> Worlds:
+    """The worlds of the new people.
+
+    Paper: [ST15] Algorithm 1: an order of each bucket by value, permutations within it.
+    """
+    order = order_by_value(batch.bucket, batch.sensitive, siphash_words(batch.persons, fresh_key(rng)), rng)
     if settings.worlds == "ring":
-        return ring_worlds(bucket, order, sensitive, space, ell, rng)
-    return symmetric_worlds(bucket, order, ell, siphash_words(snapshot.persons[new], fresh_key(rng)), rng)
+        return ring_worlds(batch.bucket, order, batch.sensitive, batch.space, settings.ell, rng)
+    return symmetric_worlds(batch.bucket, order, settings.ell, siphash_words(batch.persons, fresh_key(rng)), rng)
 
 
-def _refuse_undiverse_buckets(bucket: Int32, sensitive: Int32, ell: int, least: int) -> None:
-    """Refuse buckets that are not diverse, which cuts by quasi-identifiers alone cannot avoid.
+def _undiverse(bucket: Int32, sensitive: Int32, ell: int) -> int:
+    """How many buckets are not diverse.
 
     Paper: [ST15] Definition 2.3.
     """
@@ -92,9 +135,14 @@ def _refuse_undiverse_buckets(bucket: Int32, sensitive: Int32, ell: int, least: 
     pairs, count = np.unique(bucket.astype(np.int64) * values + sensitive, return_counts=True)
     most = np.zeros(int(bucket.max(initial=-1)) + 1, dtype=np.int64)
     np.maximum.at(most, pairs // values, count)
-    undiverse = int((most * ell > np.bincount(bucket, minlength=len(most))).sum())
+    return int((most * ell > np.bincount(bucket, minlength=len(most))).sum())
+
+
+def _refuse_undiverse_buckets(bucket: Int32, sensitive: Int32, ell: int, least: int) -> None:
+    """Refuse buckets that are not diverse, which cuts by quasi-identifiers alone cannot avoid."""
+    undiverse = _undiverse(bucket, sensitive, ell)
     if undiverse:
         raise Unpublishable(
-            f"{counted(undiverse, 'bucket', 'buckets')} of {len(most):,} would not be {ell}-diverse with qi-only cuts "
-            f"down to {least} people; raise bucket_size, lower ell, or set buckets: mondrian"
+            f"{counted(undiverse, 'bucket', 'buckets')} of {int(bucket.max()) + 1:,} would not be {ell}-diverse with "
+            f"cuts by quasi-identifiers down to {least} people; raise bucket_size, lower ell, or set on_batch: wait"
         )

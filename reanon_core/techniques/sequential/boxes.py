@@ -1,4 +1,4 @@
-"""From generalized rows to boxes: code intervals of every quasi-identifier, with the ends that the series declares."""
+"""From generalized rows to boxes: code intervals of every quasi-identifier, at least min_width wide."""
 
 import numpy as np
 
@@ -31,11 +31,14 @@ def boxes_of(schema: Schema, shown: list[int], rows: GeneralizedRows, measure: M
 
 
 def _widen(low: Int32, high: Int32, column: QuasiIdentifier) -> None:
-    """Widen in place: to bins or, if ends are exact, to min_width; with a taxonomy, to the lowest ancestor so wide."""
-    if column.ends is Ends.GRID or not column.hierarchical or column.taxonomy is None:
-        widen(low, high, np.zeros(len(low), np.int8), column)
+    """Widen to min_width, in place; with a taxonomy, to the lowest ancestor that is wide enough.
+
+    Ends on the grid are left as they are here: where rows are emitted they become ends of bins, which are as wide.
+    """
+    if column.min_width == 1 or column.ends is Ends.GRID:
         return
-    if column.min_width == 1:
+    if not column.hierarchical or column.taxonomy is None:
+        widen(low, high, np.zeros(len(low), np.int8), column)
         return
     leaves = np.arange(len(column.taxonomy.leaves), dtype=np.int32)
     for level in column.taxonomy.ancestors[::-1]:  # from the leaves up

@@ -1,6 +1,7 @@
 """[ST15] Algorithm 2: one release, generalized only as far as every world needs."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,13 @@ from reanon_core.techniques.sequential.loss_measure import Measure
 CELLS = 50_000_000
 """The largest table of costs, 200 MB; half as many cells where costs need eight bytes. Larger components are cut."""
 UNLIMITED = 2**62
+
+
+class MatchingOrders(NamedTuple):
+    """All that chance decides about a release whose worlds are given."""
+
+    worlds: Int32  # [worlds] the order in which worlds are matched
+    people: Int32  # [n] the order of people with the same values
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +53,16 @@ def generalize(
     Paper: [ST15] Algorithm 2; Equations 8 and 9; Example 4.2. Matchings are exact, which replaces the threshold p
     (departure D3).
     """
+    orders = MatchingOrders(keyed_permutation(len(images), rng), keyed_permutation(images.shape[1], rng))
+    return generalize_in_order(places, suffix, images, measure, orders, cells=cells)
+
+
+def generalize_in_order(
+    places: Int32, suffix: Int32, images: Int32, measure: Measure, orders: MatchingOrders, *, cells: int = CELLS
+) -> GeneralizedRows:
+    """The release that these orders lead to."""
     worlds, people = images.shape
-    world_order = keyed_permutation(worlds, rng)
-    person_order = keyed_permutation(people, rng)
+    world_order, person_order = orders
     low, high = measure.ungeneralized(places)
     table = RowsAndPeople(low, high, places)
     value = column_ids(places)

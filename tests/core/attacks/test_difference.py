@@ -43,7 +43,7 @@ def test_who_left_is_the_difference() -> None:
     assert exposed(found) == {3: 2}
     assert found.of == 4
     assert found.extra["smallest candidate set"] == 1
-    assert found.note == "certain if no value changes; more people may be exposed"
+    assert found.note == "certain if no one's value changes; more people may be exposed"
 
 
 def test_who_came_is_the_difference() -> None:

@@ -11,6 +11,7 @@ from reanon_core.bucketing.layout import COUNTERFEIT, Layout
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.kernels.dense_ranks import DENSE_RANGE, dense_ranks
 from reanon_core.kernels.packed_ranks import field_width
+from reanon_core.kernels.split import MIDDLE
 from reanon_core.model.arrays import MISSING
 from reanon_core.recoding.attribute_scales import length_scales
 
@@ -56,6 +57,48 @@ def test_the_compiled_split_makes_the_groups_of_the_literal_one(
             for found in literal_split(bucket, codes, [spread + spread // 2 + (spread % 2)] * attributes)
         }
     assert groups_of(group) == expected
+
+
+def split_in_arrays(entries: np.ndarray, codes: np.ndarray) -> list[tuple[int, ...]]:
+    """The literal split of one bucket, `entries` [lists, layers], with all schemes of an attribute at once."""
+    waiting, found = [entries], []
+    while waiting:
+        node = waiting.pop()
+        if node.shape[1] == 1:
+            found.append(tuple(sorted(node[:, 0].tolist())))
+            continue
+        best = None
+        for attribute in range(len(codes)):
+            # The entries of a list are ascending, so a stable sort breaks ties by their numbers.
+            ordered = np.take_along_axis(node, np.argsort(codes[attribute, node], axis=1, kind="stable"), axis=1)
+            low, high = codes[:, ordered].min(axis=1), codes[:, ordered].max(axis=1)  # [d, layers]
+            before = np.maximum.accumulate(high, axis=1) - np.minimum.accumulate(low, axis=1)
+            after = np.maximum.accumulate(high[:, ::-1], axis=1) - np.minimum.accumulate(low[:, ::-1], axis=1)
+            layers = np.arange(1, node.shape[1])
+            cost = layers * before.sum(axis=0)[:-1] + layers[::-1] * after[:, ::-1].sum(axis=0)[1:]
+            at = int(cost.argmin())
+            if best is None or cost[at] < best[0]:
+                best = (cost[at], ordered, at + 1)
+        assert best is not None
+        waiting += [np.sort(best[1][:, : best[2]], axis=1), np.sort(best[1][:, best[2] :], axis=1)]
+    return found
+
+
+@pytest.mark.slow
+def test_a_bucket_that_fits_in_no_cache_is_split_alike() -> None:
+    rng, layers = np.random.default_rng(0), MIDDLE // 2 + 500
+    codes = rng.integers(0, 1000, (2, 2 * layers)).astype(np.int32)
+    layout = Layout(
+        np.arange(2 * layers, dtype=np.int32),
+        np.repeat(np.arange(2, dtype=np.int32), layers),
+        np.array([0, layers, 2 * layers]),
+        np.arange(2, dtype=np.int32),
+    )
+    scales = length_scales(np.array([999, 999]), layers)
+    group = split_buckets(codes, layout, Signatures.of([(0, 1)]), np.zeros(2, np.int64), scales)
+    order = np.argsort(group, kind="stable").reshape(-1, 2)
+    expected = split_in_arrays(np.arange(2 * layers).reshape(2, layers), codes.astype(np.int64))
+    assert {tuple(pair) for pair in order.tolist()} == set(expected)
 
 
 @pytest.mark.parametrize(("distinct", "width"), [(1, 8), (127, 8), (128, 16), (32_767, 16), (32_768, 32)])

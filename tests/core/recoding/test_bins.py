@@ -1,5 +1,6 @@
 """Ends on the grid: a published box is a function of bins, and bins depend on nothing but the declared column."""
 
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -15,7 +16,7 @@ from reanon_core.model.release import Boxes
 from reanon_core.model.schema import Ends, Kind, Missing, QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.model.taxonomy import Taxonomy
-from reanon_core.recoding.bins import align
+from reanon_core.recoding.bins import align, notes_on_bins
 from reanon_core.recoding.boxes import bounding_boxes
 
 REACH = 3000
@@ -141,6 +142,25 @@ def test_so_few_values_that_one_bin_would_hold_them_all_are_published_as_they_ar
     assert published(gridded(domain=(0, 2)), [0, 1, 2]) == [(0, 0), (1, 1), (2, 2)]
     assert published(gridded(domain=(0, 3)), [0, 1, 2, 3]) == [(0, 1), (0, 1), (2, 3), (2, 3)]
     assert published(gridded(domain=(0, 2), min_width=2), [0, 1, 2]) == [(0, 2), (0, 2), (0, 2)]
+
+
+@pytest.mark.parametrize(
+    ("codes", "options", "noted"),
+    [
+        ([0, 1, 1, MISSING], {}, True),  # a flag, coded as a number
+        ([0, 0, MISSING], {}, False),  # there is nothing to lose
+        ([1, 2], {}, False),
+        ([0, 1], {"domain": (0, 1)}, False),
+        ([0, 9], {"min_width": 10}, True),
+        ([0, 9], {"min_width": 10, "ends": Ends.EXACT}, False),
+        ([MISSING], {}, False),
+    ],
+)
+def test_a_column_that_one_bin_swallows_is_noted(codes: list[int], options: dict, noted: bool) -> None:
+    schema = Schema(quasi_identifiers=(replace(gridded(), **options),), sensitive=Sensitive(name="s", values=("x",)))
+    people = np.arange(len(codes))
+    notes = notes_on_bins(Snapshot(schema, people, np.array([codes], np.int32), np.zeros(len(codes), np.int32)))
+    assert [note.startswith("a: one bin holds all values") for note in notes] == [True] * noted
 
 
 def test_a_node_with_one_narrow_child_is_a_bin_as_a_whole() -> None:

@@ -92,6 +92,19 @@ def test_the_second_release_has_the_groups_of_table_3a(assignment: str) -> None:
         assert publication.auxiliary.count.tolist() == [1, 1]
 
 
+def test_with_blind_balancing_the_second_release_is_one_of_four_with_three_counterfeits() -> None:
+    """Ray no longer fills Steve's group; the groups of Bob, and of David and Emily, come up in some of the draws."""
+    releases = set()
+    for seed in range(40):
+        publication = publish(MInvariance(m=2), snapshot(SECOND), state_after_table_1b(), np.random.default_rng(seed))
+        group = publication.release.group[publication.trace.rows]
+        releases.add(frozenset(names(publication.trace.persons[group == one]) for one in np.unique(group)))
+        assert publication.auxiliary.total == 3
+    assert len(releases) == 4
+    assert all(("Bob",) in groups for groups in releases)
+    assert sum(("David", "Emily") in groups for groups in releases) == 2
+
+
 def test_a_person_alone_among_counterfeits_gets_an_interval_of_the_least_width() -> None:
     publication = publish(MInvariance(m=2), snapshot(SECOND), state_after_table_1b(), np.random.default_rng(0))
     row = publication.trace.rows[publication.trace.persons == PERSON["Bob"]][0]

@@ -17,6 +17,7 @@ from reanon_core.model.schema import Missing, QuasiIdentifier, Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.publishing import publish
 from reanon_core.replay import replay
+from reanon_core.techniques.sequential.batches import blind_size
 from reanon_core.techniques.sequential.technique import Sequential
 
 RELEASES = (
@@ -204,8 +205,50 @@ def test_qi_only_buckets_do_not_look_at_sensitive_values_and_refuse_if_one_is_po
         for one in (everyone, other)
     ]
     assert buckets[0] == buckets[1]
-    with pytest.raises(Unpublishable, match="would not be 4-diverse with qi-only cuts down to 4 people"):
+    with pytest.raises(Unpublishable, match="would not be 4-diverse with cuts by quasi-identifiers down to 4 people"):
         replay(Sequential(ell=4, buckets="qi-only", bucket_size=4), [everyone], np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_blind_buckets_are_the_same_however_the_values_are_arranged(seed: int) -> None:
+    everyone = table(Random(seed), 150, values=7)
+    technique, rng = Sequential(ell=2), np.random.default_rng(seed)
+    other = replace(everyone, sensitive=rng.permutation(everyone.sensitive))
+    buckets = [
+        publish(technique, one, technique.initial_state(), rng).state.bucket.tolist() for one in (everyone, other)
+    ]
+    assert buckets[0] == buckets[1]
+    assert max(buckets[0]) > 0
+
+
+def test_the_size_of_blind_buckets_grows_with_the_share_of_the_most_frequent_value() -> None:
+    assert blind_size(np.full(50, 20), 2) == 16  # 8 ell
+    assert blind_size(np.array([100] + [50] * 18), 3) == 180  # 2 (ell f)^2 of 1,000
+    assert blind_size(np.array([50] + [10] * 10), 2) == 150  # near the limit there is one bucket
+    assert blind_size(np.array([30, 20, 10]), 2) == 60
+
+
+def test_people_in_a_bucket_that_is_not_diverse_are_refused_or_wait() -> None:
+    """Ages below and above a gap that quasi-identifiers see, with values that follow the gap."""
+    first = table(Random(3), 40)
+    apart = np.where(np.arange(40) < 20, 0, 9).astype(np.int32)
+    divided = replace(
+        first,
+        qi=np.vstack([apart, np.zeros((2, 40), np.int32)]),
+        sensitive=(np.arange(40) % 2 + np.where(apart > 0, 2, 0)).astype(np.int32),
+    )
+    with pytest.raises(Unpublishable, match="2 buckets of 2"):
+        replay(Sequential(ell=3, bucket_size=20), [divided], np.random.default_rng(0))
+    old = replace(table(Random(4), 6, values=3), persons=np.arange(1000, 1006))
+    both = replace(
+        divided,
+        persons=np.concatenate([divided.persons, old.persons]),
+        qi=np.hstack([divided.qi, old.qi]),
+        sensitive=np.concatenate([divided.sensitive, old.sensitive]),
+        other=np.hstack([divided.other, old.other]),
+    )
+    waiting = Sequential(ell=3, bucket_size=20, on_batch="wait")
+    assert replay(waiting, [old, both], np.random.default_rng(0)).entries[1].withheld == 40
 
 
 def test_least_widths_hold_for_intervals_and_for_trees() -> None:
@@ -224,10 +267,10 @@ def test_least_widths_hold_for_intervals_and_for_trees() -> None:
 
 def test_wrong_parameters_are_said_all_at_once() -> None:
     with pytest.raises(InvalidParameter) as error:
-        Sequential(ell=1, worlds="round", loss="xx", bucket_size=5)  # type: ignore[arg-type]
+        Sequential(ell=1, worlds="round", loss="xx", buckets="mondrian", bucket_size=5)  # type: ignore[arg-type]
     assert str(error.value).splitlines() == [
         "ell (1) must be a whole number of at least 2",
-        "bucket_size (5) must be left out unless buckets is qi-only",
+        "bucket_size (5) must be left out if buckets is mondrian",
         "worlds (round) must be one of symmetric, ring",
         "loss (xx) must be one of lm, em",
     ]

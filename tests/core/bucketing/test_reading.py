@@ -1,0 +1,93 @@
+"""What a reader of the source learns from buckets: relabellings, chances, and releases that are not read."""
+
+from collections import Counter
+from itertools import count, permutations
+from math import inf
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from builders.random_series import published, small_series
+
+from reanon_core.attacks.algorithm import relabellings as is_relabelling
+from reanon_core.bucketing import eligibility
+from reanon_core.bucketing.entry_ways import block_chances, pad_chances
+from reanon_core.bucketing.reading import relabellings
+from reanon_core.model.errors import InvalidParameter
+from reanon_core.replay import replay
+from reanon_core.techniques.m_invariance.technique import MInvariance
+
+FILLED = MInvariance(m=2, balancing="filled")
+
+
+@pytest.mark.parametrize("balancing", ["filled", "blind"])
+def test_filled_rules_out_relabellings_of_many_buckets_and_blind_of_none(balancing: Any) -> None:
+    """Random small series of four releases; 60 of the 187 that the argument was first tried on."""
+    found: Counter[str] = Counter()
+    seeds = count()
+    while found["series"] < 60:
+        seed = next(seeds)
+        m, series = small_series(seed)
+        ledger = published(MInvariance(m=m, balancing=balancing), series, seed)
+        if ledger is None:
+            continue
+        found += Counter(series=1)
+        for reading in MInvariance(m=m, balancing=balancing).readings(ledger):
+            of_relabellings = reading.log_likelihood[is_relabelling(reading)]
+            assert reading.unread == 0
+            found += Counter(
+                buckets=1,
+                ruled_out=bool((of_relabellings == -inf).any()),
+                unequal=bool((of_relabellings != 0).any()),
+            )
+    assert found["buckets"] > 400
+    if balancing == "blind":
+        assert found["unequal"] == 0
+    else:
+        assert 0.2 < found["ruled_out"] / found["buckets"] < 0.6
+        assert found["unequal"] > found["ruled_out"]
+
+
+def test_relabellings_begin_with_the_truth_and_are_all_if_they_are_few() -> None:
+    assert len(relabellings(4, 720)) == 24
+    assert relabellings(5, 15).shape == (15, 5)  # 5 shifts and 10 exchanges
+    assert relabellings(5, 14).tolist() == [np.roll(np.arange(5), shift).tolist() for shift in range(5)]
+    assert relabellings(5, 0).tolist() == [[0, 1, 2, 3, 4], [4, 0, 1, 2, 3]]
+    for most in (720, 15, 0):
+        assert relabellings(5, most)[0].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_release_that_was_made_with_other_parameters_is_left_out() -> None:
+    snapshots = next(series for m, series in map(small_series, count()) if m == 2 and published(FILLED, series, 0))
+    ledger = replay(FILLED, snapshots, np.random.default_rng(0))
+    assert {reading.unread for reading in FILLED.readings(ledger)} == {0}
+    assert min(reading.unread for reading in MInvariance(m=2).readings(ledger)) > 0
+
+
+def test_releases_without_a_memory_are_not_read() -> None:
+    snapshots = next(series for m, series in map(small_series, count()) if m == 2 and published(FILLED, series, 0))
+    ledger = replay(FILLED, snapshots, np.random.default_rng(0), memory=False)
+    with pytest.raises(InvalidParameter, match="signature of each person"):
+        next(FILLED.readings(ledger))
+
+
+def test_the_chances_of_pads_are_those_of_all_orders() -> None:
+    counts = np.array([5, 1, 0, 2], dtype=np.int64)
+    for m in (2, 3):
+        orders: Counter[tuple[int, ...]] = Counter()
+        for order in permutations(range(4)):
+            with patch.object(eligibility, "keyed_permutation", return_value=np.array(order)):
+                orders[tuple(eligibility.padding(counts, m, np.random.default_rng(0)).tolist())] += 1
+        drawn = {tuple(pads.tolist()): chance for chance, pads in pad_chances(counts, m)}
+        assert drawn == pytest.approx({pads: often / 24 for pads, often in orders.items()})
+
+
+def test_the_chances_of_blocks_divide_equal_counts_evenly() -> None:
+    pool, known = np.array([3, 1, 1, 1]), np.ones(4, dtype=bool)
+    assert block_chances(pool, known, 2, [(0, 1), (2, 3)]) == [(pytest.approx(1 / 3), [(0, 1), (2, 3)])]
+    assert block_chances(pool, known, 2, [(1, 2), (0, 3)]) == [(pytest.approx(1 / 3), [(0, 3), (1, 2)])]
+    assert block_chances(pool, known, 2, [(0, 1), (0, 2)]) == []
+    few = np.array([3, 0, 0, 0])  # one value, joined by one of three known ones
+    assert block_chances(few, known, 2, [(0, 2)]) == [(pytest.approx(1 / 3), [(0, 2)])]
+    assert block_chances(few, np.array([True, False, False, False]), 2, [(0, 2)]) == []

@@ -8,9 +8,11 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
+from itertools import islice
 
 import numpy as np
 
+from reanon_core.adversary_knowledge import with_algorithm
 from reanon_core.catalog import ATTACKS, METRICS, TECHNIQUES, WEAKEST, build_attack, build_technique, own_checks
 from reanon_core.judgement import history_verdicts
 from reanon_core.kernels.siphash import siphash_strings
@@ -52,6 +54,7 @@ def settings_of(name: str) -> Iterator[Mapping[str, object]]:
         "m-invariance": ("assignment", ("stable", "paper")),
         "js-reduce": ("posterior", ("sum",)),
         "cor-split": ("partition", ("paper",)),
+        "mondrian": ("cuts_by", ("quasi-identifiers",)),
     }
     option, choices = more.get(name, ("", ()))
     yield from ({**weakest, option: choice} for choice in choices)
@@ -63,6 +66,8 @@ def compile_settings(name: str, parameters: Mapping[str, object]) -> Ledger:
     ledger = replay(technique, snapshots(), np.random.default_rng(0))
     for check in own_checks(technique):
         list(history_verdicts(check, ledger.entries))
+    readings = with_algorithm(technique, ledger, ledger.knowledge()).readings
+    list(islice(readings(), 2) if readings else ())
     return ledger
 
 

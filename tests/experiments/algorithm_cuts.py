@@ -243,7 +243,11 @@ def main() -> None:
             mondrian_release.MOST_ROWS = bpg_reading.MOST_ROWS_OF_FIRST = 10**9
             mondrian_reading.MOST_ARRANGEMENTS = 0
         settings = {key: value for key, value in vars(given).items() if key not in {"adult", "out", "part"}}
-        written = {"settings": settings, "runs": PARTS[part](given)}
+        runs = {
+            name: {key: round(value, 4) for key, value in numbers.items()}
+            for name, numbers in PARTS[part](given).items()
+        }
+        written = {"settings": settings, "runs": runs}
         path = given.out / f"algorithm-cuts-{part}.json"
         path.write_text(json.dumps(written, separators=(",", ":")) + "\n", encoding="utf-8")
 

@@ -20,6 +20,8 @@ from reanon_core.model.errors import Unpublishable
 
 SAME = 1e-7
 """Log-likelihoods that differ by less are the same: products of factorials of counts differ by more, or not at all."""
+MOST_KEPT = 1000
+"""The most decisions that are kept, so that they need not be made again."""
 
 
 class WorldCounts(NamedTuple):
@@ -93,6 +95,9 @@ class CountLikelihood:
 
     def world(self, counts: WorldCounts, truth: list[float]) -> float:
         """The log-likelihood of a world relative to the truth: 0 if it is as likely, -inf if it is ruled out."""
+        if len(self._decided) > MOST_KEPT:
+            for kept in (self._decided, self._slots, self._numbers):
+                kept.clear()
         states = [(0.0, self._none)]
         relative = 0.0
         for time in range(self.history.releases):

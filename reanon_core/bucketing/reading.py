@@ -7,9 +7,11 @@ sets of arrangements of the bucket's values are compared:
 - otherwise *relabellings*: one permutation of the signature, applied to everyone ever placed in the bucket. Who shares
   a value with whom then counts as known, which is more than the adversary of the promise knows.
 
-Only phases 1 to 3 are replayed, over counts. Phase 4 splits the slots of a bucket without looking at what values they
-stand for, so a relabelling is split alike: its likelihood is exact. It may split other arrangements otherwise, so among
-*all* arrangements more may be ruled out than is said here. A person who is certain here is certain.
+Only phases 1 to 3 are replayed, over counts. With `balancing: blind` phase 4 gets the slots of a bucket without their
+values, so a relabelling is split alike: its likelihood is exact. With `filled` this holds for m-invariance if the rows
+of a slot differ in their quasi-identifiers; Cor-Split's repair may tell values apart by their codes. Phase 4 may split
+other arrangements otherwise, so among *all* arrangements more may be ruled out than is said here. What is ruled out
+here is ruled out, and a person who is certain here is certain.
 
 Relabelling is enough to see whether a technique treats values alike: if all relabellings of the truth are as likely as
 the truth, whatever the truth is, then each value of a signature has the same posterior for each person (every world is
@@ -38,8 +40,8 @@ from reanon_core.model.reading import Reading
 
 MOST_ARRANGEMENTS = 720
 """All arrangements of a bucket are looked at if there are no more."""
-MOST_DECISIONS = 20_000
-"""About the most releases that are replayed, for all arrangements of all buckets; one for each bucket always is."""
+MOST_WORK = 1_000_000
+"""About the most buckets that are decided on, in all releases of all worlds; of too many buckets, some are read."""
 MOST_PEOPLE = 100
 """All arrangements of a bucket are looked for if it has no more people."""
 
@@ -47,20 +49,21 @@ MOST_PEOPLE = 100
 def bucket_readings(
     ledger: Ledger, options: BucketOptions, *, adds_layers: bool, max_lifespan: int | None
 ) -> Iterator[Reading]:
-    """One reading for each bucket that was ever published.
+    """One reading for each bucket that was ever published, or for some of them if they are very many.
 
     `adds_layers` says whether phase 4 may add counterfeits, `max_lifespan` how often a person may be published.
 
     Requires: the ledger is of a technique with buckets and these options.
-    Ensures: the first arrangement is the truth, and the likelihood of a relabelling is exact.
+    Ensures: the first arrangement is the truth; an arrangement that is ruled out cannot have been published like this.
     Raises: InvalidParameter if a person's signature is not kept.
     """
     history = bucket_history(ledger, max_lifespan=max_lifespan)
     likelihood = CountLikelihood(history, options, adds_layers)
     counts = true_counts(history)
     truth = likelihood.truth(counts)
-    most = min(MOST_ARRANGEMENTS, MOST_DECISIONS // max(1, history.signatures.count * history.releases))
-    for bucket in range(history.signatures.count):
+    work = max(1, history.signatures.count**2 * history.releases)  # of one world for each bucket
+    most = min(MOST_ARRANGEMENTS, MOST_WORK // work)
+    for bucket in range(0, history.signatures.count, max(1, work // MOST_WORK)):
         members = np.flatnonzero(history.rows.bucket == bucket)
         place, arrangements, complete = _arrangements(history, bucket, members, most)
         worlds = _worlds(history, counts, bucket, members, place, arrangements[1:])

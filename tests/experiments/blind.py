@@ -19,6 +19,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
 import numpy as np
 
 ROOT = Path(__file__).parents[2]
@@ -122,6 +126,30 @@ def cost(rows: int, releases: int, seeds: list[int], adult: Path) -> Iterator[tu
             yield f"{population.name}, {balancing}", {name: float(np.mean(of)) for name, of in taken.items()}
 
 
+def draw(found: dict[str, dict[str, dict[str, float]]], path: Path) -> None:
+    """How many people are certain, or keep fewer values, for each way; and what both ways of balancing cost."""
+    figure, (told, price) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
+    ways = list(found["leak"])[::-1]
+    for offset, number, shade in ((0.2, "fewer values", "0.7"), (-0.2, "certain", "0.2")):
+        share = [100 * found["leak"][way][number] / found["leak"][way]["people"] for way in ways]
+        bars = told.barh(np.arange(len(ways)) + offset, share, 0.38, label=number, color=shade)
+        told.bar_label(bars, fmt="%.1f", padding=3)
+    told.set(
+        yticks=range(len(ways)), yticklabels=ways, xlabel="% of people", title="What a reader of the source learns"
+    )
+    told.margins(x=0.15)
+    told.legend(frameon=False)
+    for name, numbers in found["cost"].items():
+        people, balancing = name.rsplit(", ", 1)
+        at = 100 * numbers["counterfeits"], 100 * numbers["query-error"]
+        price.plot(*at, "o" if balancing == "blind" else "s", color="0.2" if balancing == "blind" else "0.6")
+        price.annotate(f"{people}\n{balancing}", at, xytext=(0, -26), textcoords="offset points", fontsize=9)
+    price.set(xlabel="counterfeits, % of the rows", ylabel="median query error, %", title="What it costs")
+    price.set(xlim=(-0.5, 10), ylim=(0, 60))
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
 def main() -> int:
     """Print the tables, and write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -133,7 +161,9 @@ def main() -> int:
     parser.add_argument(
         "--adult", type=Path, default=ends.ADULT, help="the folder of adult.csv; left out if it is not there"
     )
-    parser.add_argument("--out", type=Path, default=ROOT / "build" / "figures", help="folder for blind.json")
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "build" / "figures", help="folder for blind.json and blind.png"
+    )
     given = parser.parse_args()
     parts = {
         "leak": lambda: leak(given.series),
@@ -149,6 +179,8 @@ def main() -> int:
             print(f"  {name:28} " + "  ".join(f"{key} {value:.4g}" for key, value in numbers.items()), flush=True)
     given.out.mkdir(parents=True, exist_ok=True)
     (given.out / "blind.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
+    if {"leak", "cost"} <= set(found):
+        draw(found, given.out / "blind.png")
     return 0
 
 

@@ -8,7 +8,7 @@ a slot (where quasi-identifiers are equal) and the draw of blocks are enumerated
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise, permutations
 from math import factorial, prod
@@ -17,8 +17,9 @@ from unittest.mock import patch
 
 import numpy as np
 
-from reanon_core.bucketing import blocks, phases
+from reanon_core.bucketing import blocks, eligibility, layout, phases
 from reanon_core.bucketing.bucketed_plan import BucketedPlan
+from reanon_core.bucketing.layout import Layout, lay_out
 from reanon_core.model.errors import Unpublishable
 from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.model.snapshot import Snapshot
@@ -176,16 +177,21 @@ def true_world(ledger: Ledger, variable: Variable = constant) -> World:
 def _releases(
     technique: Any, snapshot: Snapshot, state: Any, shown: Shown, *, ties: bool
 ) -> Iterator[tuple[Fraction, Any]]:
-    """Each state after a release that shows this, with the probability of both; draws of blocks are enumerated."""
+    """Each state after a release that shows this, with the probability of both.
+
+    The order of values from which blocks or padding counterfeits are drawn is enumerated.
+    """
     asked: list[int] = []
 
     def first_draw(count: int, _: object) -> Any:
         asked.append(count)
         return np.arange(count)
 
-    if technique.not_eligible == "blocks":
-        with patch.object(blocks, "keyed_permutation", first_draw):
-            _plan(technique, snapshot, state, Draw())
+    with (
+        patch.object(blocks, "keyed_permutation", first_draw),
+        patch.object(eligibility, "keyed_permutation", first_draw),
+    ):
+        _plan(technique, snapshot, state, Draw())
     draws = [np.array(draw) for draw in permutations(range(asked[0]))] if asked else [None]
     for draw in draws:
         found = _release(technique, snapshot, state, shown, draw, ties=ties)
@@ -197,16 +203,28 @@ def _releases(
 class Draw:
     """One outcome of every random choice of phases 1 to 3."""
 
-    block_order: Any = None
+    values: Any = None
+    """The order of values from which blocks or padding counterfeits are drawn."""
     order: Any = None
     allocation: Any = None
     slots: Any = None
+    pad_places: Any = None
+    laid_out: dict[str, Any] = field(default_factory=dict)
+    """What was handed to the layout: the counts that phases 1 to 3 decided on."""
 
 
 def _plan(technique: Any, snapshot: Snapshot, state: Any, draw: Draw) -> BucketedPlan | None:
+    def laid_out(**given: Any) -> Layout:
+        draw.laid_out.update(given)
+        return lay_out(**given)
+
     with ExitStack() as patches:
-        if draw.block_order is not None:
-            patches.enter_context(patch.object(blocks, "keyed_permutation", lambda *_: draw.block_order))
+        patches.enter_context(patch.object(phases, "lay_out", laid_out))
+        if draw.values is not None:
+            for module in (blocks, eligibility):
+                patches.enter_context(patch.object(module, "keyed_permutation", lambda *_: draw.values))
+        if draw.pad_places is not None:
+            patches.enter_context(patch.object(layout, "_pad_places", lambda *_: draw.pad_places))
         if draw.allocation is not None:
             columns = [draw.order, draw.allocation] if technique.balancing == "blind" else [draw.allocation]
             patches.enter_context(patch.object(phases, "siphash_words", lambda *_: columns.pop(0)))
@@ -219,10 +237,11 @@ def _plan(technique: Any, snapshot: Snapshot, state: Any, draw: Draw) -> Buckete
 
 
 def _release(
-    technique: Any, snapshot: Snapshot, state: Any, shown: Shown, block_order: Any, *, ties: bool
+    technique: Any, snapshot: Snapshot, state: Any, shown: Shown, values: Any, *, ties: bool
 ) -> tuple[Fraction, Any] | None:
-    """The probability of what is shown, given the draw of blocks, and the state after it; None if it is impossible."""
-    plan = _plan(technique, snapshot, state, Draw(block_order))
+    """The probability of what is shown, given the order of values, and the state after it; None if it is impossible."""
+    decided = Draw(values)
+    plan = _plan(technique, snapshot, state, decided)
     if plan is None:
         return None
     signature = shown.signature
@@ -231,16 +250,20 @@ def _release(
         return None
     new = snapshot.persons[plan.division.entry == -1].tolist()
     value = dict(zip(snapshot.persons.tolist(), snapshot.sensitive.tolist(), strict=True))
-    placed = {
-        person: plan.signatures.tuples[one]
-        for person, one in zip(snapshot.persons.tolist(), plan.signature.tolist(), strict=True)
-        if one >= 0
-    }
-    wanted = Counter((value[person], signature.get(person)) for person in new)
-    if wanted != Counter((value[person], placed.get(person)) for person in new):
+    wanted = Counter((value[person], number.get(signature.get(person), -1)) for person in new)
+    taken = _taken(plan, decided.laid_out)
+    pads, withheld = decided.laid_out["pads"].tolist(), decided.laid_out["withheld"].tolist()
+    if any(wanted[key] > taken[key] for key in wanted) or any(
+        wanted[one, -1] < withheld[one] for one in range(len(withheld))
+    ):
         return None
+    # Every order of the new rows and padding counterfeits of a value is equally likely.
     of_value = Counter(value[person] for person in new)
-    chance = Fraction(prod(factorial(n) for n in wanted.values()), prod(factorial(n) for n in of_value.values()))
+    chance = Fraction(
+        prod(factorial(taken[key]) // factorial(taken[key] - wanted[key]) for key in wanted),
+        prod(factorial(n + pads[one]) // factorial(pads[one]) for one, n in of_value.items()),
+    )
+    pad_places = _places_behind_rows(wanted, taken, len(pads))
     goal = [number[signature[person]] if person in signature else -1 for person in snapshot.persons.tolist()]
     allocation = _words(np.argsort(goal, kind="stable"))
     orders = [_words(np.array(o, dtype=np.int64)) for o in permutations(range(snapshot.size))] if ties else [allocation]
@@ -252,7 +275,7 @@ def _release(
     buckets = sorted(set(signature.values()))
     for order in orders:
         for turn in range(turns):
-            draw = Draw(block_order, order, allocation, _slot_order(plan.signatures.offsets, turn))
+            draw = Draw(values, order, allocation, _slot_order(plan.signatures.offsets, turn), pad_places)
             trial = _plan(technique, snapshot, state, draw)
             assert trial is not None
             seen = planned(trial, snapshot)
@@ -270,6 +293,26 @@ def _release(
         assert technique.name == "m-invariance"
         following = trial
     return chance, technique.advance(state, snapshot, following)
+
+
+def _taken(plan: BucketedPlan, laid_out: Mapping[str, Any]) -> Counter[tuple[int, int]]:
+    """How many new rows and padding counterfeits of each value every bucket takes; -1 is the bucket of the withheld."""
+    bucket = np.repeat(np.arange(plan.signatures.count), np.diff(plan.signatures.offsets)).tolist()
+    taken = Counter({(value, -1): n for value, n in enumerate(laid_out["withheld"].tolist())})
+    for value, one, n in zip(laid_out["values"].tolist(), bucket, laid_out["taken"].tolist(), strict=True):
+        taken[value, one] += n
+    return taken
+
+
+def _places_behind_rows(wanted: Counter[tuple[int, int]], taken: Counter[tuple[int, int]], values: int) -> Any:
+    """Places of the padding counterfeits of each value: in each bucket behind the rows that it gets."""
+    places: list[int] = []
+    for value in range(values):
+        before = 0
+        for bucket in sorted(one for own, one in taken if own == value and one >= 0):
+            places += range(before + wanted[value, bucket], before + taken[value, bucket])
+            before += taken[value, bucket]
+    return np.array(places, dtype=np.int64)
 
 
 def _words(rows: Any) -> Any:

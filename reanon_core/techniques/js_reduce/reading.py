@@ -39,17 +39,21 @@ def readings(technique: "JsReduce", ledger: Ledger) -> Iterator[Reading]:
 
     Ensures: what is said is exact for an adversary who knows everyone's group and all values but those of the group in
     this release. Groups with one value are left out, and so are releases that other parameters made. A group beyond
-    the budget has the truth as its only arrangement, and is not complete.
+    the budget has the truth as its only arrangement, and is not complete; if the releases alone are beyond it, nothing
+    is said.
     """
     seen = tuple(Seen.of(entry) for entry in ledger.entries)
     replay = Replay(technique, seen)
-    states = replay.true_states()
+    try:
+        states = replay.true_states()
+    except TooLarge:
+        return
     for time in reversed(range(len(states))):
         for own in range(int(seen[time].group.max(initial=WITHHELD)) + 1):
             members = np.flatnonzero(seen[time].group == own)
             truth = seen[time].snapshot.sensitive[members]
             if (truth != truth[0]).any():
-                yield _reading(replay, time, states[time], members)
+                yield replace(_reading(replay, time, states[time], members), unread=len(seen) - len(states))
 
 
 def _reading(replay: "Replay", time: int, state: JsReduceState, members: Int64) -> Reading:
@@ -94,10 +98,14 @@ class Replay:
     """How many rows were grouped again."""
 
     def true_states(self) -> list[JsReduceState]:
-        """The state before each release, up to the first that this technique would have made otherwise."""
+        """The state before each release, up to the first that this technique would have made otherwise.
+
+        Raises: TooLarge.
+        """
         state, states = self.technique.initial_state(), []
         for seen in self.seen:
             before = state
+            self._count(seen.snapshot)
             try:
                 plan = self.technique.decide(seen.snapshot, before)
             except Unpublishable:
@@ -122,9 +130,7 @@ class Replay:
                 sensitive = snapshot.sensitive.copy()
                 sensitive[members] = values
                 snapshot = replace(snapshot, sensitive=sensitive)
-            self.rows += max(LEAST_ROWS, snapshot.size)
-            if self.rows > ROWS:
-                raise TooLarge
+            self._count(snapshot)
             try:
                 plan = self.technique.decide(snapshot, state)
             except Unpublishable:
@@ -135,6 +141,12 @@ class Replay:
                 return True
             state = self.technique.advance(state, snapshot, plan)
         return True
+
+    def _count(self, snapshot: Snapshot) -> None:
+        """Stop where there is too much to compute."""
+        self.rows += max(LEAST_ROWS, snapshot.size)
+        if self.rows > ROWS:
+            raise TooLarge
 
 
 def _numbered(group: Int32) -> Int32:

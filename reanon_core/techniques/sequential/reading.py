@@ -15,7 +15,9 @@ from reanon_core.model.errors import Unpublishable
 from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.model.reading import Reading
 from reanon_core.model.release import UNPUBLISHED, Boxes, covers
+from reanon_core.model.schema import Ends
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.recoding.boxes import widen
 from reanon_core.techniques.sequential.admission import Admission, PublicTable, admit
 from reanon_core.techniques.sequential.batches import Batch, batch_of
 from reanon_core.techniques.sequential.boxes import boxes_of
@@ -55,26 +57,33 @@ def readings(settings: "Sequential", ledger: Ledger) -> Iterator[Reading]:
     its only arrangement, and is not complete; so has one of ring worlds with ell above 2, whose random walks are not
     uniform.
     """
-    arrival: dict[int, int] = {}
-    for time, entry in enumerate(ledger.entries):
-        for person in entry.trace.persons.tolist():
-            arrival.setdefault(person, time)
-    for time in sorted(set(arrival.values())):
-        persons = np.array(sorted(person for person, first in arrival.items() if first == time), dtype=np.int64)
-        small = len(arrival) <= PEOPLE and (settings.worlds == "symmetric" or settings.ell == 2)
-        yield _reading(settings, ledger, persons, small=small)
+    traced = [entry.trace.persons for entry in ledger.entries]
+    everyone, first = np.unique(np.concatenate(traced), return_index=True)
+    arrival = np.repeat(np.arange(len(traced)), [len(persons) for persons in traced])[first]
+    small = len(everyone) <= PEOPLE and (settings.worlds == "symmetric" or settings.ell == 2)
+    for time in np.unique(arrival).tolist():
+        persons = everyone[arrival == time]
+        if small:
+            yield _reading(settings, ledger, persons)
+        else:
+            table = ledger.entries[time].snapshot
+            yield _as_reading(persons, {}, tuple(table.sensitive[table.persons.searchsorted(persons)].tolist()))
 
 
-def _reading(settings: "Sequential", ledger: Ledger, persons: Int64, *, small: bool) -> Reading:
+def _reading(settings: "Sequential", ledger: Ledger, persons: Int64) -> Reading:
     """The reading of one batch."""
     suffix = _suffixes(ledger, persons)
     try:
-        likelihood = _likelihoods(settings, ledger, persons, suffix) if small else {}
+        likelihood = _likelihoods(settings, ledger, persons, suffix)
     except TooLarge:
         likelihood = {}
-    truth = tuple(suffix[0].tolist())
+    return _as_reading(persons, likelihood, tuple(suffix[0].tolist()))
+
+
+def _as_reading(persons: Int64, likelihood: dict[tuple[int, ...], Fraction], truth: tuple[int, ...]) -> Reading:
+    """The reading with these likelihoods; the truth alone if none are known, or if other parameters published it."""
     decided = bool(likelihood.get(truth))
-    if not decided:  # too large, or published with parameters that were changed since
+    if not decided:
         likelihood = {truth: Fraction(1)}
     listed = sorted(likelihood, key=lambda values: (values != truth, values))
     shares = [likelihood[values] / likelihood[truth] for values in listed]
@@ -250,8 +259,13 @@ def _arranged(snapshot: Snapshot, persons: Int64, suffix: Int32) -> Snapshot:
 
 
 def _rows(table: Snapshot, people: ShownPeople, boxes: Boxes) -> Int32:
-    """The published rows, as columns: ends, sensitive value, non-identifiers."""
-    return np.vstack([boxes.low, boxes.high, _shown_suffixes(table)[:, people.published]])
+    """The published rows, as columns: ends, where the schema puts them; sensitive value; non-identifiers."""
+    low, high = boxes.low.copy(), boxes.high.copy()
+    for attribute in people.shown:
+        column = table.schema.quasi_identifiers[attribute]
+        if column.ends is Ends.GRID:
+            widen(low[attribute], high[attribute], boxes.missing[attribute], column)
+    return np.vstack([low, high, _shown_suffixes(table)[:, people.published]])
 
 
 def _shown_suffixes(table: Snapshot) -> Int32:

@@ -6,6 +6,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from reanon_core.adversary_knowledge import with_algorithm
+from reanon_core.attacks.algorithm import AlgorithmAttack
 from reanon_core.catalog import own_checks
 from reanon_core.model.background import Background
 from reanon_core.model.errors import InvalidParameter, Unpublishable
@@ -119,6 +121,8 @@ def test_a_reader_knows_everyone_in_a_group_that_grew_until_it_was_diverse() -> 
     assert grown.persons.tolist() == [0, 1, 2]
     assert grown.values[np.isfinite(grown.log_likelihood)].tolist() == [[0, 0, 1]]
     assert pair.log_likelihood.tolist() == [0, 0]
+    attack = AlgorithmAttack().run(ledger.history(), with_algorithm(technique, ledger, ledger.knowledge()))
+    assert dict(zip(attack.persons.tolist(), attack.inferred.tolist(), strict=True)) == {0: 0, 1: 0, 2: 1}
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -185,6 +189,15 @@ def test_runs_must_hold_k_rows_and_nothing_is_relaxed() -> None:
             JsReduce(k=3, t=0.5, j=0.6, **wrong)  # type: ignore[arg-type]
 
 
+def test_releases_that_other_parameters_made_are_left_out_and_counted() -> None:
+    technique, snapshots = JsReduce(k=2, t=0.6, j=1.0).informed(DECLARED), series(2, people=20, views=2)
+    first = published(technique, snapshots[:1]).entries
+    second = published(JsReduce(k=5, t=0.9, j=2.0).informed(DECLARED), snapshots[1:]).entries
+    readings = list(technique.readings(Ledger((*first, *second))))
+    assert readings
+    assert {reading.unread for reading in readings} == {1}
+
+
 def test_what_is_not_computed_is_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
     technique = JsReduce(k=2, t=0.6, j=1.0).informed(DECLARED)
     ledger = published(technique, series(2, people=20, views=1))
@@ -193,6 +206,9 @@ def test_what_is_not_computed_is_not_claimed(monkeypatch: pytest.MonkeyPatch) ->
     readings = list(technique.readings(ledger))
     assert not readings[-1].complete
     assert len(readings[-1].values) == 1
+    monkeypatch.setattr(limits, "ROWS", 0)
+    assert not list(technique.readings(ledger))
+    monkeypatch.undo()
     wide = JsReduce(k=10, t=1, j=64).informed(DECLARED)
     (exchanges, *_) = wide.readings(published(wide, series(3, people=10, views=1)))
     assert not exchanges.complete

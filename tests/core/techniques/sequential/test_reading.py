@@ -11,11 +11,13 @@ import pytest
 from builders.worlds import part, table
 from oracles.worlds import World, ring_chances, symmetric_chances
 
+from reanon_core.adversary_knowledge import with_algorithm
+from reanon_core.attacks.algorithm import AlgorithmAttack
 from reanon_core.catalog import own_checks
 from reanon_core.model.errors import Unpublishable
 from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.model.reading import Reading
-from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
+from reanon_core.model.schema import Ends, QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.replay import replay
 from reanon_core.techniques.sequential.batches import Batch
@@ -116,11 +118,13 @@ def tiny(kind: str) -> tuple[Sequential, list[Snapshot]]:
     both = [whole, later]
     growing = table(Random(3), 6, values=3, columns=("age", "disease"))
     four = np.array([True, True, False, True, True, False])
+    on_a_grid = replace(whole, schema=whole.schema.with_ends(Ends.GRID))
     three = table(Random(2), 3, values=3)
     same = replace(whole, sensitive=np.array([0, 0, 1, 1], np.int32))
     return {
         "mondrian": (Sequential(ell=2, buckets="mondrian"), [on_a_line([1, 2, 5, 8, 9], "caabb")]),
         "qi-only": (Sequential(ell=2, buckets="qi-only"), both),
+        "grid": (Sequential(ell=2), [replace(on_a_grid, columns=("age", "disease"))]),
         "ring": (Sequential(ell=2, buckets="qi-only", worlds="ring"), [on_a_line([0, 1, 3, 7, 12], "aabbc")]),
         "ell": (Sequential(ell=3, buckets="qi-only"), [replace(three, columns=("age", "disease")), three]),
         "batches": (Sequential(ell=2), [part(growing, four, ("age", "disease")), growing]),
@@ -141,7 +145,7 @@ SLOW = ("qi-only", "batches", "leaving", "homogeneous", "non-sequential")
 
 
 @pytest.mark.parametrize(
-    "kind", ["mondrian", "ring", "ell", *(pytest.param(kind, marks=pytest.mark.slow) for kind in SLOW)]
+    "kind", ["mondrian", "grid", "ring", "ell", *(pytest.param(kind, marks=pytest.mark.slow) for kind in SLOW)]
 )
 def test_likelihoods_are_how_often_the_technique_itself_publishes_the_same(kind: str) -> None:
     """Every world is published under many seeds; an order of people that mattered would show here too."""
@@ -187,6 +191,8 @@ def test_a_reader_knows_everyone_where_a_cut_was_not_made() -> None:
     (reading,) = technique.readings(ledger)
     assert greatest_posterior(reading).tolist() == [1.0] * 5
     assert reading.values[0].tolist() == [2, 0, 0, 1, 1]
+    attack = AlgorithmAttack().run(ledger.history(), with_algorithm(technique, ledger, ledger.knowledge()))
+    assert attack.inferred.tolist() == [2, 0, 0, 1, 1]
 
 
 def test_a_reader_of_qi_only_buckets_considers_no_value_likelier_than_one_in_ell() -> None:

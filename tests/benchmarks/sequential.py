@@ -27,7 +27,7 @@ def ten_releases(
 ) -> tuple[float, list[float]]:
     """Seconds of CPU of preprocessing and the ten releases of Section 6.2, and the loss of each.
 
-    Buckets are those of 0.1.0, for which the targets were set; docs/performance.md has the time with blind ones.
+    The targets were set for mondrian buckets, those of 0.1.0.
     """
     technique, rng = Sequential(ell=ell, approach=approach, buckets=buckets), np.random.default_rng(0)
     state, seconds, losses = technique.initial_state(), 0.0, []

@@ -181,7 +181,7 @@ def _shares(values: Int32, weight: Float64) -> Float64:
     places, width = values.shape[1], int(values.max(initial=0)) + 1
     cell = np.arange(places) * width + values
     weights = np.broadcast_to((weight / weight.sum())[:, None], values.shape)
-    shares: Float64 = np.bincount(cell.ravel(), weights=weights.ravel(), minlength=places * width)
+    shares = np.bincount(cell.ravel(), weights=weights.ravel(), minlength=places * width).astype(np.float64)
     return shares.reshape(places, width)
 
 

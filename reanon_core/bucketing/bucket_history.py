@@ -44,6 +44,8 @@ class BucketHistory:
     depth: Int64  # [t, s] how often each value of a signature is shown
     values: tuple[int, ...]
     """The number of sensitive values that are known at each release."""
+    declared: bool
+    """Whether all of them are, so that a value may be shown before a person has it."""
     had: dict[int, Signature]
     """For each displaced row, the values that no signature may have: those that the person was hidden among before, or
     all of them if the person was stranded before; ascending."""
@@ -109,6 +111,7 @@ def bucket_history(ledger: Ledger, *, max_lifespan: int | None) -> BucketHistory
         first_shown=np.array(first_shown, dtype=np.int32),
         depth=depth,
         values=tuple(len(entry.snapshot.schema.sensitive.values) for entry in ledger.entries),
+        declared=bool(ledger.entries) and ledger.entries[0].snapshot.schema.sensitive.closed,
         had=had,
     )
 

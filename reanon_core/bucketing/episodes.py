@@ -57,7 +57,7 @@ def begun_episodes(
 def block_choice(signatures: Signatures, depth: Int64, known: Bool, m: int) -> Choice:
     """The block of the new value, in a partition of the values that depends on the person's earlier ones alone.
 
-    `depth` is the number of layers of each bucket, `known` [values] what this and earlier releases show. Deep buckets
+    `depth` is the number of layers of each bucket, `known` [values] what is declared, or shown by now. Deep buckets
     make cheap blocks: a person who joins one rarely needs counterfeits.
 
     Ensures: every value of a signature leads to it with certainty, so the signature does not tell which one it was.

@@ -43,7 +43,7 @@ class Last:
 def lines() -> Iterator[tuple[str, float, float]]:
     """Name, ratio and target of every line; the last release of a 10% series, m = 6, n = 3."""
     series = list(snapshots("income", 7, people=3 * ROWS, rows=ROWS, update=ROWS // 10, releases=RELEASES))
-    # The targets were set for the paper's balancing; blind balancing adds the counterfeits of m-invariance to all three.
+    # The targets were set for the paper's balancing; blind balancing adds the counterfeits of m-invariance to all.
     ledger, plain = last_release(MInvariance(m=6, balancing="filled"), series)
     _, paired = last_release(CorSplit(m=6, n=3, strict=False, balancing="filled"), series)
     _, strict = last_release(CorSplit(m=6, n=3, balancing="filled"), series)

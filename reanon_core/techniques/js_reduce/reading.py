@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reanon_core.inference.enumeration.arrangements import arrangements
+from reanon_core.kernels.arrangements import arrangements
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.errors import Unpublishable
 from reanon_core.model.ledger import Entry, Ledger

@@ -67,7 +67,7 @@ def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
             manifest=manifest,
             frozen={"fingerprint": json.dumps(series.fingerprint(), sort_keys=True), "key": candidate.key_check},
         )
-        write_withheld_people(series, candidate)  # before the commit: nobody would write it after a kill
+        write_withheld_people(series, candidate)  # before the commit: after a kill, no one would write it
         store_writer.commit(connection, change)
         published_folder.move_to_public(staged, series.published_folder / candidate.release)
     return record

@@ -49,7 +49,7 @@ class Cohorts:
             object.__setattr__(self, name, frozen(getattr(self, name), dtype))
 
     @staticmethod
-    def initial(attributes: int) -> "Cohorts":
+    def initial(attributes: int = 0) -> "Cohorts":
         """No one, before the first release."""
         none = np.empty((attributes, 0), np.int32)
         extent = np.empty((2, 0), np.int64)

@@ -15,7 +15,7 @@ from reanon_core.kernels.box_index import index_boxes, nearest_boxes
 from reanon_core.kernels.box_merge import merge_small_boxes
 from reanon_core.model.arrays import MISSING, Bool, Float64, Int32, Int64
 from reanon_core.model.errors import Unpublishable, counted
-from reanon_core.model.release import Boxes
+from reanon_core.model.plan import PersonBoxes
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_core.recoding.attribute_scales import extent_of_codes
 from reanon_core.recoding.boxes import cover_rows
@@ -24,13 +24,6 @@ from reanon_core.recoding.mondrian import Principle, Table, mondrian_classes
 
 STRETCH = 2.0
 """A person stays in a cohort, or joins it, if its hull need not grow to more than this multiple of its volume."""
-
-
-class PersonBoxes(NamedTuple):
-    """The box of each person."""
-
-    number: Int32  # [n]
-    boxes: Boxes
 
 
 class Hulls(NamedTuple):
@@ -58,6 +51,8 @@ def box_people(people: People, schema: Schema, before: Cohorts, k: int) -> tuple
     if 0 < len(people.persons) < k:
         published = counted(len(people.persons), "person is", "people are")
         raise Unpublishable(f"{published} to be published, fewer than the k = {k} that must share a box; lower k")
+    if not before.count:
+        before = Cohorts.initial(len(people.qi))
     extent = extent_of_codes(people.qi, schema, before.extent)
     weight = 1.0 / np.maximum(extent[1] - extent[0], 1)
     cohort, hulls = _returning(people, schema, before)

@@ -73,6 +73,8 @@ class KOverHistory:
         return Verdict(self.name, violations == 0, violations, observed, sentence=self._sentence()), after
 
     def _sentence(self) -> str:
+        if not self.share:
+            return f"every box is shared by at least {self.k} rows"
         return (
             f"every box is shared by at least {self.k} rows, and for at least {self.share:.0%} of people the boxes of "
             f"all releases together hold {self.k} people of the table"

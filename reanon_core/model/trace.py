@@ -26,6 +26,11 @@ class Trace:
         if self.person_rows is not None:
             object.__setattr__(self, "person_rows", frozen(self.person_rows, np.int32))
 
+    @property
+    def shown_rows(self) -> Int32:
+        """The row of each person in the published file: of the table, or of the rows of people."""
+        return self.rows if self.person_rows is None else self.person_rows
+
 
 @dataclass(frozen=True, eq=False)
 class Witness:

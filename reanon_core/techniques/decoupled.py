@@ -7,16 +7,20 @@ from typing import Any, cast
 import numpy as np
 
 from reanon_core.model.codebook import Codebook
-from reanon_core.model.errors import InvalidParameter, Problem, require
+from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, require
 from reanon_core.model.ledger import Ledger
 from reanon_core.model.packing import Packable
 from reanon_core.model.plan import Plan
+from reanon_core.model.published_columns import COUNT
 from reanon_core.model.reading import Reading
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.protocols import Declaration, Promise, ReadableTechnique, State, Technique
 from reanon_core.recoding.cohorts import Cohorts, People
 from reanon_core.recoding.person_boxes import box_people
+
+DECOUPLED_K = 10
+"""How many people share a box, if nothing else is said."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +65,7 @@ class Decoupled:
     """
 
     technique: Technique[Any, Any]
-    k: int = 10
+    k: int = DECOUPLED_K
     """The least number of people who share a box."""
 
     def __post_init__(self) -> None:
@@ -93,15 +97,18 @@ class Decoupled:
         return self.technique.caution
 
     def promises(self) -> tuple[Promise, ...]:
-        """What the technique promises, and k people in every box, over the history too."""
-        return (*self.technique.promises(), Promise("k-over-history", {"k": self.k}))
+        """What the technique promises, and k people in every box."""
+        # The share over the history is measured, not promised: a release cannot bring back people who have left.
+        return (*self.technique.promises(), Promise("k-over-history", {"k": self.k, "share": 0.0}))
 
     def accepts(self, schema: Schema) -> None:
-        """Refuse what the technique refuses.
+        """Refuse what the technique refuses, and a sensitive column whose name the values need for themselves.
 
         Raises: InvalidSchema.
         """
         self.technique.accepts(schema)
+        if schema.sensitive.name.lower() == COUNT:
+            raise InvalidSchema(Problem("the sensitive column", f"not be named {COUNT} in the decoupled form"))
 
     def initial_state(self) -> DecoupledState:
         """The state before the first release."""

@@ -50,7 +50,9 @@ def box_people(people: People, schema: Schema, before: Cohorts, k: int) -> tuple
     """
     if 0 < len(people.persons) < k:
         published = counted(len(people.persons), "person is", "people are")
-        raise Unpublishable(f"{published} to be published, fewer than the k = {k} that must share a box; lower k")
+        raise Unpublishable(
+            f"{published} to be published, fewer than the k = {k} that must share a box; begin a series with a lower k"
+        )
     if not before.count:
         before = Cohorts.initial(len(people.qi))
     extent = extent_of_codes(people.qi, schema, before.extent)

@@ -175,7 +175,7 @@ class Publish(Part):
     form: Literal["boxes", "decoupled"] = Field(
         default="boxes",
         description="A box for each group, as in the papers (boxes); or a box for each person and the values of each "
-        "group apart from them (decoupled), with m-invariance and cor-split. The first release freezes it.",
+        "group apart from them (decoupled), with techniques of signatures. The first release freezes it.",
     )
     k: int = Field(
         default=10, ge=2, description="decoupled: the least number of people who share a box. Frozen as well."

@@ -8,14 +8,18 @@ import pytest
 from builders.random_series import small_series, tiny_ledgers
 from oracles.algorithm import Likelihoods
 
-from reanon_core.catalog import build_technique, own_checks
+from reanon_core.adversary_knowledge import with_algorithm
+from reanon_core.catalog import METRICS, build_attack, build_technique, own_checks
 from reanon_core.judgement import history_verdicts
+from reanon_core.model.arrays import MISSING
 from reanon_core.model.errors import InvalidParameter, Unpublishable
 from reanon_core.model.packing import pack, unpack
+from reanon_core.model.schema import Ends, Missing, QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.protocols import Technique
 from reanon_core.publishing import publish
 from reanon_core.replay import replay
+from reanon_core.tables.release_table import published_tables
 from reanon_core.techniques.decoupled import decouple
 from reanon_core.techniques.m_invariance.technique import MInvariance
 
@@ -139,6 +143,34 @@ def test_rows_of_people_are_in_an_order_of_their_own() -> None:
             same += int(np.count_nonzero(entry.trace.person_rows == entry.trace.rows))
             people += len(entry.trace.persons)
     assert same < people / 8
+
+
+@pytest.mark.parametrize(("name", "parameters"), TECHNIQUES)
+def test_people_without_a_value_and_a_release_without_people_are_published(
+    name: str, parameters: dict[str, object]
+) -> None:
+    technique = decouple(build_technique(name, parameters), 4)
+    columns = (
+        QuasiIdentifier(name="a", missing=Missing.SEPARATE, ends=Ends.GRID, domain=(0, 100)),
+        QuasiIdentifier(name="b", ends=Ends.GRID),
+    )
+    schema = Schema(quasi_identifiers=columns, sensitive=Sensitive(name="s", values=("x", "y", "z")))
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        qi = rng.integers(0, 100, (2, 90)).astype(np.int32)
+        qi[0, rng.random(90) < 0.15] = MISSING
+        present = [np.arange(60), np.arange(0), np.arange(30, 90), np.arange(90)]
+        series = [Snapshot(schema, here, qi[:, here], (here % 3).astype(np.int32)) for here in present]
+        ledger = replay(technique, series, np.random.default_rng(seed))
+        for check in own_checks(technique):
+            assert all(verdict.holds for verdict in history_verdicts(check, ledger.entries))
+        for attack in ("intersection", "propagation", "linear", "algorithm"):
+            knowledge = with_algorithm(technique, ledger, ledger.knowledge())
+            assert build_attack(attack).run(ledger.history(), knowledge).exposed == 0
+        for metric in METRICS.values():
+            assert np.isfinite(metric().measure(ledger.entries[-1], rng))
+        rows, values = published_tables(ledger.entries[1].release, ledger.entries[1].auxiliary, schema).values()
+        assert (rows.num_rows, values.num_rows) == (0, 0)
 
 
 def test_a_technique_without_a_decoupled_form_is_refused() -> None:

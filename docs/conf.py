@@ -12,7 +12,13 @@ extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
 root_doc = "docs/index"
 # The source folder is the repository, so that links between documents work here as they do there.
-include_patterns = ["*.md", "docs/**", "data/*/SOURCE.md", "reanon_core/techniques/*/PAPER.md"]
+include_patterns = [
+    "*.md",
+    "docs/**",
+    "data/*/SOURCE.md",
+    "reanon_core/bucketing/PROOF.md",
+    "reanon_core/techniques/*/PAPER.md",
+]
 exclude_patterns = [".*", "build", "tests", "reanon_dagster", "docs/figures", "docs/site"]
 myst_heading_anchors = 4
 

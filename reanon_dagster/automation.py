@@ -40,7 +40,7 @@ def next_request(assets: SeriesAssets) -> dg.RunRequest | dg.SkipReason:
     series = assets.series
     today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
     try:
-        records = read_continuable_view(series).records
+        records = read_continuable_view(assets.continued()).records
         release = ready_release(series, records, today)
         version = "" if release is None else snapshot_version(series, release)
     except ReanonError as error:

@@ -12,7 +12,6 @@ from reanon_dagster.assets.published import build_published
 from reanon_dagster.assets.series_assets import SeriesAssets
 from reanon_dagster.assets.snapshot import build_snapshot
 from reanon_dagster.automation import cadence_schedule, landing_sensor, release_job
-from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.series.discovery import find_series
 from reanon_dagster.series.series_file import load_series
 
@@ -27,7 +26,7 @@ def series_definitions(path: Path) -> dg.Definitions:
 
     Raises: every error of ours.
     """
-    assets = SeriesAssets(continued(load_series(path)))
+    assets = SeriesAssets(load_series(path))
     job = release_job(assets)
     schedule = cadence_schedule(assets, job)
     return dg.Definitions(

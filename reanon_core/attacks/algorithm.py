@@ -178,11 +178,11 @@ def relabellings(reading: Reading) -> Bool:
 
 def _shares(values: Int32, weight: Float64) -> Float64:
     """The share of each value at each place, [places, values], if arrangements have these weights."""
-    arrangements, places = values.shape
-    shares: Float64 = np.zeros((places, int(values.max(initial=0)) + 1))
-    for arrangement in range(arrangements):
-        shares[np.arange(places), values[arrangement]] += weight[arrangement] / weight.sum()
-    return shares
+    places, width = values.shape[1], int(values.max(initial=0)) + 1
+    cell = np.arange(places) * width + values
+    weights = np.broadcast_to((weight / weight.sum())[:, None], values.shape)
+    shares = np.bincount(cell.ravel(), weights=weights.ravel(), minlength=places * width).astype(np.float64)
+    return shares.reshape(places, width)
 
 
 def _distinct(parts: list[Int64]) -> Int64:

@@ -14,7 +14,8 @@ def value_blocks(pool: Int64, known: Bool, m: int, rng: np.random.Generator) -> 
     """Disjoint signatures that hold every value of the new rows: runs of m or more values of similar frequency.
 
     Every new row goes to the block of its value, and counterfeits fill the shortages, so runs of similar counts are
-    cheap. `known` [values] says which values earlier releases have shown. Fewer than m values are joined by known ones.
+    cheap. `known` [values] says which values are declared or were shown before. Fewer than m values are joined by known
+    ones.
 
     Ensures: a permutation of the counts within one block leaves the probability of these blocks unchanged. That is why
     chance decides between values of equal count, and why only known values may join: a value that no new row has

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reanon_core.bucketing.division import DISPLACED, NEW, divide
-from reanon_core.bucketing.roster import Roster
+from reanon_core.bucketing.roster import NO_EPISODE, Roster
 from reanon_core.bucketing.signatures import Signature, Signatures
 from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.model.errors import InvalidParameter, Problem
@@ -44,8 +44,11 @@ class BucketHistory:
     depth: Int64  # [t, s] how often each value of a signature is shown
     values: tuple[int, ...]
     """The number of sensitive values that are known at each release."""
+    declared: bool
+    """Whether all of them are, so that a value may be shown before a person has it."""
     had: dict[int, Signature]
-    """For each displaced row, the values that the person was hidden among before, ascending."""
+    """For each displaced row, the values that no signature may have: those that the person was hidden among before, or
+    all of them if the person was stranded before; ascending."""
 
     @property
     def releases(self) -> int:
@@ -89,12 +92,13 @@ def bucket_history(ledger: Ledger, *, max_lifespan: int | None) -> BucketHistory
             )
         kind = np.where(old, OLD_ROW, np.where(division.entry == DISPLACED, DISPLACED_ROW, NEW_ROW))
         kind[(division.entry == NEW) & ~published] = WITHHELD_ROW
-        before = sum(len(part.time) for part in parts)
+        before, known_values = sum(len(part.time) for part in parts), len(here.schema.sensitive.values)
         for row in np.flatnonzero(division.entry == DISPLACED).tolist():
-            had[before + row] = _values_had(roster, signatures, int(here.persons[row]))
+            had[before + row] = _values_had(roster, signatures, int(here.persons[row]), values=known_values)
         at = np.full(here.size, time, dtype=np.int32)
         parts.append(Rows(at, here.persons, here.sensitive, kind.astype(np.int32), bucket, group, often))
-        roster = roster.recorded(
+        stranded = here.persons[(division.entry == DISPLACED) & ~published]
+        roster = roster.with_stranded(stranded).recorded(
             division.entry[published], here.persons[published], bucket[published], here.sensitive[published]
         )
         times = np.sort(np.concatenate([times, entry.trace.persons]))
@@ -107,6 +111,7 @@ def bucket_history(ledger: Ledger, *, max_lifespan: int | None) -> BucketHistory
         first_shown=np.array(first_shown, dtype=np.int32),
         depth=depth,
         values=tuple(len(entry.snapshot.schema.sensitive.values) for entry in ledger.entries),
+        declared=bool(ledger.entries) and ledger.entries[0].snapshot.schema.sensitive.closed,
         had=had,
     )
 
@@ -137,9 +142,11 @@ def _taking_part(entry: Entry, times: Int64, max_lifespan: int | None) -> Bool:
     return often < max_lifespan
 
 
-def _values_had(roster: Roster, signatures: Signatures, person: int) -> Signature:
-    """Every value of every signature that the person has had, ascending."""
+def _values_had(roster: Roster, signatures: Signatures, person: int, *, values: int) -> Signature:
+    """Every value of every signature that the person has had, ascending; all values if they were stranded before."""
     first, last = roster.persons.searchsorted([person, person + 1])
+    if (roster.sensitive[first:last] == NO_EPISODE).any():
+        return tuple(range(values))
     return tuple(sorted({value for one in roster.signature[first:last].tolist() for value in signatures.tuples[one]}))
 
 

@@ -11,7 +11,7 @@ from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.plan import WITHHELD, Counterfeits, Plan
 
 DEFERRED = "deferred: their value is too frequent among the new rows"
-STRANDED = "their new value cannot be hidden: too few values are left, or no release has shown it"
+STRANDED = "their new value could not be hidden when it was new: too few values were left, or no release had shown it"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -14,7 +14,7 @@ from reanon_core.bucketing.eligibility import is_eligible
 from reanon_core.bucketing.entry_ways import EntryCounts, EntryWay, entry_ways
 from reanon_core.bucketing.episodes import block_choice, frequency_choice
 from reanon_core.bucketing.options import BucketOptions
-from reanon_core.bucketing.signatures import Signature, Signatures
+from reanon_core.bucketing.signatures import Signature, Signatures, known_values
 from reanon_core.model.arrays import Bool, Int64
 from reanon_core.model.errors import Unpublishable
 
@@ -127,8 +127,7 @@ class CountLikelihood:
         new, withheld = counts.new[time], counts.withheld[time, : self.history.values[time]]
         pool = np.bincount(self.history.signatures.values, weights=new, minlength=len(withheld)).astype(np.int64)
         pool = pool[: len(withheld)] + withheld
-        known = np.zeros(len(pool), dtype=np.bool_)
-        known[before.values] = True
+        known = known_values(before, len(pool), declared=self.history.declared)
         old = self._numbered(before, counts.old[time])
         placed = self._placed(before, old, counts.displaced[time], known, pool)
         if placed is None:

@@ -21,7 +21,7 @@ class EntryCounts(NamedTuple):
 
     signatures: Signatures
     old: Int64  # [slots]
-    known: Bool  # [values] values that earlier releases have shown
+    known: Bool  # [values] values that are declared or were shown before
     pool: Int64  # [values] all new rows
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from reanon_core.bucketing.division import DISPLACED, Division
-from reanon_core.bucketing.roster import Roster
+from reanon_core.bucketing.roster import NO_EPISODE, Roster
 from reanon_core.bucketing.signatures import Signature, Signatures
 from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.model.errors import TooFewValues
@@ -36,14 +36,15 @@ class Episodes:
 def begun_episodes(
     snapshot: Snapshot, division: Division, roster: Roster, signatures: Signatures, choice: Choice
 ) -> Episodes:
-    """A signature for each displaced row, as `choice` says."""
+    """A signature for each displaced row, as `choice` says; none for a person who was stranded before."""
     chosen = np.full(snapshot.size, -1, dtype=np.int32)
     stranded = []
     before = signatures
     for row in np.flatnonzero(division.entry == DISPLACED).tolist():
         first, last = (int(roster.persons.searchsorted(snapshot.persons[row], side=side)) for side in SIDES)
         had = frozenset(value for entry in range(first, last) for value in before.tuples[roster.signature[entry]])
-        signature = choice(had, int(snapshot.sensitive[row]))
+        lost = (roster.sensitive[first:last] == NO_EPISODE).any()
+        signature = None if lost else choice(had, int(snapshot.sensitive[row]))
         if signature is None:
             stranded.append(row)
             continue
@@ -56,7 +57,7 @@ def begun_episodes(
 def block_choice(signatures: Signatures, depth: Int64, known: Bool, m: int) -> Choice:
     """The block of the new value, in a partition of the values that depends on the person's earlier ones alone.
 
-    `depth` is the number of layers of each bucket, `known` [values] what this and earlier releases show. Deep buckets
+    `depth` is the number of layers of each bucket, `known` [values] what is declared, or shown by now. Deep buckets
     make cheap blocks: a person who joins one rarely needs counterfeits.
 
     Ensures: every value of a signature leads to it with certainty, so the signature does not tell which one it was.

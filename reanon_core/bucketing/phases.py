@@ -13,7 +13,7 @@ from reanon_core.bucketing.eligibility import deferred, is_eligible, padding, re
 from reanon_core.bucketing.episodes import begun_episodes, block_choice, frequency_choice
 from reanon_core.bucketing.layout import STRANDED, Layout, lay_out
 from reanon_core.bucketing.options import BucketOptions
-from reanon_core.bucketing.signatures import Signature, Signatures
+from reanon_core.bucketing.signatures import Signature, Signatures, known_values
 from reanon_core.bucketing.state import BucketState
 from reanon_core.kernels.counting_sort import counting_order
 from reanon_core.kernels.siphash import fresh_key, keyed_permutation, siphash_words
@@ -54,8 +54,7 @@ def divide_rows(
     )
     new = snapshot.sensitive[division.entry == NEW]
     pool = np.bincount(new, minlength=len(snapshot.schema.sensitive.values)).astype(np.int64)
-    known = np.zeros(len(pool), dtype=np.bool_)
-    known[state.signatures.values] = True
+    known = known_values(state.signatures, len(pool), declared=snapshot.schema.sensitive.closed)
     signature = np.full(snapshot.size, -1, dtype=np.int32)
     old = division.entry >= 0
     signature[old] = state.roster.signature[division.entry[old]]

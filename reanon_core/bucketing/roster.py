@@ -7,6 +7,9 @@ import numpy as np
 from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Int32, Int64, frozen
 
+NO_EPISODE = -1
+"""The latest value of a person who was stranded, and who therefore begins no further episode."""
+
 
 @dataclass(frozen=True, eq=False)
 class Roster:
@@ -17,7 +20,7 @@ class Roster:
 
     persons: Int64  # [p] ascending
     signature: Int32  # [p] number of the signature
-    sensitive: Int32  # [p] the latest value with that signature
+    sensitive: Int32  # [p] the latest value with that signature, or NO_EPISODE
 
     def __post_init__(self) -> None:
         """Freeze the arrays."""
@@ -33,9 +36,21 @@ class Roster:
         """The roster after these people are published; `entry` [n] is their row in it, negative if they have none."""
         latest = self.sensitive.copy()
         known = entry >= 0
-        latest[entry[known]] = sensitive[known]
+        kept = entry[known]
+        latest[kept] = np.where(latest[kept] == NO_EPISODE, NO_EPISODE, sensitive[known])
         new = ~known
         return Roster(*_merged(self.persons, self.signature, latest, persons[new], signature[new], sensitive[new]))
+
+    def with_stranded(self, persons: Int64) -> "Roster":
+        """The roster after these people were withheld, because no signature hides their new value.
+
+        They begin no further episode. A later signature would hold values that could not have been withheld before, so
+        it would tell who has not had them all along.
+        """
+        if not len(persons):
+            return self
+        latest = np.where(np.isin(self.persons, persons), NO_EPISODE, self.sensitive)
+        return Roster(self.persons, self.signature, latest.astype(np.int32))
 
 
 @compiled

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.model.arrays import Int32, Int64, frozen
+from reanon_core.model.arrays import Bool, Int32, Int64, frozen
 
 Signature = tuple[int, ...]
 """Ascending sensitive codes."""
@@ -71,6 +71,13 @@ class Signatures:
     def slots(self, signature: Int32, value: Int32) -> Int32:
         """The slot of each (signature, value) pair; -1 where the value is not in the signature."""
         return _slots(self.offsets, self.values, signature, value)
+
+
+def known_values(signatures: Signatures, values: int, *, declared: bool) -> Bool:
+    """The values that the public knows before a release: all if they are declared, else those of earlier releases."""
+    known = np.full(values, declared, dtype=np.bool_)
+    known[signatures.values] = True
+    return known
 
 
 @compiled

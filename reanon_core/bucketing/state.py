@@ -7,6 +7,7 @@ from typing import Any, ClassVar, TypeVar, cast
 import numpy as np
 
 from reanon_core.bucketing.bucketed_plan import BucketedPlan
+from reanon_core.bucketing.division import DISPLACED
 from reanon_core.bucketing.roster import Roster
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.model.arrays import Int32, Int64
@@ -69,7 +70,9 @@ class BucketState(CodedState):
         published = plan.group >= 0
         entry = plan.division.entry[published]
         persons = snapshot.persons[published]
-        roster = self.roster.recorded(entry, persons, plan.signature[published], snapshot.sensitive[published])
+        stranded = snapshot.persons[(plan.division.entry == DISPLACED) & ~published]
+        known_people = self.roster.with_stranded(stranded)
+        roster = known_people.recorded(entry, persons, plan.signature[published], snapshot.sensitive[published])
         if not keep_qi:
             return roster, np.empty((0, 0), np.int32)
         known = self.qi if self.time else np.empty((len(snapshot.qi), 0), np.int32)

@@ -25,8 +25,8 @@ published, and every later release has to wait.
 
 def build_candidate(assets: SeriesAssets) -> dg.AssetsDefinition:
     """The asset that computes, judges and stores a candidate."""
-    series, key = assets.series, assets.key("candidate")
-    checks = specs(checks_of(series), key, assets.partitions)
+    key = assets.key("candidate")
+    checks = specs(checks_of(assets.series), key, assets.partitions)
 
     # It does not depend on its own previous partition: a backfill never runs such an asset together with others, and
     # would make the next candidate before this one is published. The store keeps the order. See docs/dagster.md.
@@ -35,6 +35,7 @@ def build_candidate(assets: SeriesAssets) -> dg.AssetsDefinition:
         release = assets.release(context)
         pages: list[str] = []
         with refusals_as_failures():
+            series = assets.continued()
             view = read_continuable_view(series)
             today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
             made = documented_candidate(series, view, release, today, progress=context.log.info, report=pages.append)

@@ -24,13 +24,12 @@ def readable(value: float) -> float:
 
 def build_evidence(assets: SeriesAssets) -> dg.AssetsDefinition:
     """The asset that attacks the published releases and measures the latest one."""
-    series = assets.series
 
     @assets.asset("evidence", DESCRIPTION, deps=[assets.key("published")])
     def evidence(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
         release, began = assets.release(context), time.perf_counter()
         with refusals_as_failures():
-            found = evidence_of(series, release, progress=context.log.info)
+            found = evidence_of(assets.continued(), release, progress=context.log.info)
         yield dg.MaterializeResult(
             metadata={
                 **{name: readable(value) for name, value in found.numbers.items()},

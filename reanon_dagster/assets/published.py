@@ -19,13 +19,13 @@ advances the series and publishes the release, or nothing changes.
 
 def build_published(assets: SeriesAssets) -> dg.AssetsDefinition:
     """The asset that publishes a candidate through the gate."""
-    series = assets.series
-    late = freshness_policy(series.calendar)
+    late = freshness_policy(assets.series.calendar)
 
     @assets.asset("published", DESCRIPTION, deps=[assets.key("candidate")], freshness_policy=late)
     def published(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
         release = assets.release(context)
         with refusals_as_failures():
+            series = assets.continued()
             view = read_continuable_view(series)
             made = publish_stored_candidate(series, view, release)
             metadata = published_metadata(series, made or view.records[-1], assets.key("snapshot"))

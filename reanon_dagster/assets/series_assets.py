@@ -12,6 +12,7 @@ import dagster as dg
 
 from reanon_core.model.errors import ReanonError
 from reanon_dagster.partitions import partitions_of
+from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.series.series import Series
 
 Body = Callable[..., Iterator[Any]]
@@ -22,6 +23,13 @@ class SeriesAssets:
     """What Dagster calls a series and its parts."""
 
     series: Series
+
+    def continued(self) -> Series:
+        """The series under the rules that it began with.
+
+        For an asset at work. Loading a code location does not open a store: there may be many, and others write them.
+        """
+        return continued(self.series)
 
     @property
     def name(self) -> str:

@@ -23,7 +23,7 @@ Nothing of it is stored here. Once the release is published its snapshot is froz
 
 def build_snapshot(assets: SeriesAssets) -> dg.AssetsDefinition:
     """The asset that validates a snapshot."""
-    series, key = assets.series, assets.key("snapshot")
+    key, blocking = assets.key("snapshot"), assets.series.config.max_drift is not None
     specs = [
         spec("valid", key, "The snapshot can be used.", assets.partitions),
         spec(
@@ -31,7 +31,7 @@ def build_snapshot(assets: SeriesAssets) -> dg.AssetsDefinition:
             key,
             "The number of people is close to that of the release before.",
             assets.partitions,
-            blocking=series.config.max_drift is not None,
+            blocking=blocking,
         ),
     ]
 
@@ -39,6 +39,7 @@ def build_snapshot(assets: SeriesAssets) -> dg.AssetsDefinition:
     def snapshot(context: dg.AssetExecutionContext) -> Iterator[dg.AssetCheckResult | dg.MaterializeResult[None]]:
         release = assets.release(context)
         with refusals_as_failures():
+            series = assets.continued()
             view = read_continuable_view(series)
             try:
                 read = read_open_release(series, view, release)

@@ -1,6 +1,7 @@
 """Queries of a series' store: its records, its memory, its releases with the truth behind them."""
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -176,6 +177,15 @@ def known_schema(connection: "duckdb.DuckDBPyConnection", schema: Schema) -> Sch
 
 
 def ledger(connection: "duckdb.DuckDBPyConnection", schema: Schema) -> Ledger:
-    """The whole series with the truth behind it."""
+    """The whole series with the truth behind it, each release with the sensitive values that were known then.
+
+    Codes are given in the order in which values arrive, so these are the codes up to the greatest one so far.
+    """
     known = known_schema(connection, schema)
-    return Ledger(tuple(entry(connection, record.position, known) for record in releases(connection)))
+    entries, count = [], 0
+    for record in releases(connection):
+        found = entry(connection, record.position, known)
+        count = max(count, int(found.snapshot.sensitive.max(initial=-1)) + 1)
+        then = known if schema.sensitive.closed else known.with_sensitive_values(known.sensitive.values[:count])
+        entries.append(replace(found, snapshot=replace(found.snapshot, schema=then)))
+    return Ledger(tuple(entries))

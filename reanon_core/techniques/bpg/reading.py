@@ -142,14 +142,18 @@ def history_readings(technique: "Bpg", ledger: Ledger) -> Iterator[Reading]:
 
     A history is left out if a relaxed cut may have divided people at random, or if other parameters made it. A set is
     left out if a member's value has changed, or if MOST_PLANS are used up. An arrangement that is not decided is left
-    out, and the reading is not complete. Of a history with a table of more than MOST_ROWS, the first release is read.
+    out, and the reading is not complete. A single release is read by its cuts; so is the first one, alone, of a history
+    with a table of more than MOST_ROWS.
 
     Ensures: likelihoods are exact for an adversary who knows the algorithm, who is in each table, and all values but
     those of the set.
     """
-    if any(entry.snapshot.size > MOST_ROWS for entry in ledger.entries):
-        yield from _first_release_readings(technique, ledger.entries[0])
-        return
+    large = any(entry.snapshot.size > MOST_ROWS for entry in ledger.entries)
+    if large or len(ledger.entries) == 1:
+        first = list(_first_release_readings(technique, ledger.entries[0]))
+        yield from first
+        if large or first:
+            return
     if any(left_to_chance(entry.snapshot.qi, strict=technique.cuts == "strict") for entry in ledger.entries):
         return
     replay = Replay.of(technique, ledger)

@@ -6,7 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reanon_core.bucketing import blocks, phases
@@ -16,7 +16,7 @@ from reanon_core.bucketing.count_plan import CountPlan, assign_new_rows, balance
 from reanon_core.bucketing.episodes import block_choice, partition_of_values
 from reanon_core.bucketing.layout import lay_out
 from reanon_core.bucketing.phases import DividedRows, divide_rows, move_rows
-from reanon_core.bucketing.roster import Roster
+from reanon_core.bucketing.roster import NO_EPISODE, Roster
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.model.errors import Unpublishable
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
@@ -68,6 +68,7 @@ def counts_of(technique: MInvariance, snapshot: Snapshot, state: MInvarianceStat
 
 @pytest.mark.parametrize("assignment", ["paper", "stable", "deep"])
 @given(seed=st.integers(0, 2**32 - 1), episodes=st.booleans(), shift=st.integers(1, VALUES - 1))
+@example(seed=1959, episodes=True, shift=1)
 @settings(max_examples=25, deadline=None)
 def test_phases_1_to_3_decide_the_same_for_a_relabelled_bucket(
     assignment: str, seed: int, episodes: bool, shift: int
@@ -88,7 +89,7 @@ def test_phases_1_to_3_decide_the_same_for_a_relabelled_bucket(
             values = plan.signatures.values[first:last]
             mapping = np.arange(VALUES, dtype=np.int32)
             mapping[values] = np.roll(values, shift)
-            was_here = state.roster.signature == bucket
+            was_here = (state.roster.signature == bucket) & (state.roster.sensitive != NO_EPISODE)
             roster = replace(
                 state.roster,
                 sensitive=np.where(was_here, mapping[state.roster.sensitive], state.roster.sensitive),
@@ -172,7 +173,7 @@ TRUE, OLD = [0, 0, 0, 1, 2], 2
 RELABELLED, OLD_RELABELLED = [2, 2, 0, 1, 0], 3
 
 
-def test_where_new_rows_go_and_how_a_slot_is_ordered_do_not_tell_the_values_of_a_bucket_apart() -> None:
+def test_allocation_and_order_do_not_tell_the_values_of_a_bucket_apart() -> None:
     """Lemmas 6 and 7: the lists of a bucket are equally likely in the relabelled world."""
     seen = without_values(layouts(TRUE, OLD))
     assert len(seen) == 2  # row 0 before or after row 1

@@ -141,3 +141,20 @@ def test_every_release_is_read_whatever_the_options(technique: Any) -> None:
             blind = technique.not_eligible == "blocks"
             assert not blind or (reading.log_likelihood[is_relabelling(reading)] == 0).all()
     assert read > 10
+
+
+@pytest.mark.parametrize("seed", [258, 285])
+def test_a_bucket_is_read_whose_last_value_only_counterfeits_have(seed: int) -> None:
+    """People whose value moves within their episode's signature are relabelled together, all values of it."""
+    m, series = small_series(seed)
+    values, rng = len(series[0].schema.sensitive.values), np.random.default_rng(seed)
+    added, changing = np.zeros(1000, np.int32), []
+    for snapshot in series:
+        changing.append(replace(snapshot, sensitive=(snapshot.sensitive + added[snapshot.persons]) % values))
+        added += np.where(rng.random(1000) < 1 / 12, rng.integers(1, values, 1000), 0).astype(np.int32)
+    technique = MInvariance(m=m, on_sensitive_change="episode")
+    ledger = published(technique, changing, seed)
+    assert ledger is not None
+    readings = list(technique.readings(ledger))
+    assert any(int(reading.place.max()) + 1 < reading.values.shape[1] for reading in readings)
+    assert all((reading.log_likelihood == 0)[is_relabelling(reading)].all() for reading in readings)

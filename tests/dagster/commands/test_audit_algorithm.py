@@ -68,6 +68,16 @@ def test_files_alone_are_not_read_and_say_why(tmp_path: Path, capsys: pytest.Cap
     assert "releases of a technique whose source it can read" in capsys.readouterr().err
 
 
+def test_releases_that_were_made_with_other_options_are_not_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = published(tmp_path, "blind")
+    path.write_text(path.read_text().replace("m: 2,", "m: 2, not_eligible: blocks,"), encoding="utf-8")
+    assert main(["audit", str(path), "--attack", "algorithm"]) == 2
+    assert "changed since the first one: not_eligible" in capsys.readouterr().err
+    assert main(["audit", str(path), "--quiet"]) == 0
+
+
 def test_a_series_in_memory_is_read_too() -> None:
     series = Series(
         id="id",

@@ -36,7 +36,7 @@ def test_an_episode_without_a_signature_is_withheld_and_named_in_a_private_file(
     assert not (private / "withheld").exists()
     assert main(["publish", str(path), "--release", "r2"]) == 0
     told = capsys.readouterr().out
-    assert "1 withheld (their new value cannot be hidden: too few values are left, or no release has shown it)" in told
+    assert "1 withheld (their new value could not be hidden when it was new: too few values were left" in told
     assert "withheld/r2.csv in the private folder says who" in told
     file = private / "withheld" / "r2.csv"
     assert pd.read_csv(file)["patient"].tolist() == ["Zacharias-4"]

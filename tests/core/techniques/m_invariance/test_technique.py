@@ -160,7 +160,7 @@ def test_a_value_that_cannot_be_hidden_anew_is_refused_with_the_numbers_by_the_p
 def test_a_person_who_cannot_be_hidden_anew_is_withheld_and_counted() -> None:
     second = dead_end(MInvariance(m=3, on_sensitive_change="episode"))
     assert second.withheld == {
-        "their new value cannot be hidden: too few values are left, or no release has shown it": 1
+        "their new value could not be hidden when it was new: too few values were left, or no release had shown it": 1
     }
     assert second.trace.persons.tolist() == [1, 2, 3, 4, 5]
 

@@ -19,6 +19,7 @@ from reanon_core.checks.hc_safety import HcSafety
 from reanon_core.checks.historical_safety import HistoricalSafety
 from reanon_core.checks.js_divergence import JsDivergence
 from reanon_core.checks.k_anonymity import KAnonymity
+from reanon_core.checks.k_over_history import KOverHistory
 from reanon_core.checks.l_diversity import LDiversity
 from reanon_core.checks.linear import Linear
 from reanon_core.checks.m_invariance import MInvariance as MInvarianceCheck
@@ -64,6 +65,7 @@ WEAKEST: dict[str, Mapping[str, object]] = {name: one.declaration.weakest for na
 CHECKS: dict[str, type[Check]] = {
     "well-formedness": WellFormedness,
     "k-anonymity": KAnonymity,
+    "k-over-history": KOverHistory,
     "l-diversity": LDiversity,
     "t-closeness": TCloseness,
     "m-uniqueness": MUniqueness,

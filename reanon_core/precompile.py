@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +21,15 @@ from reanon_core.model.errors import InvalidParameter
 from reanon_core.model.ledger import Ledger
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.protocols import Technique
 from reanon_core.replay import replay
+from reanon_core.techniques.decoupled import decouple
 
 FIRST = "m-invariance"
 """The technique whose kernels most others use too, so that it is compiled before them."""
 FIRST_ATTACK = "intersection"
 OTHER_ATTACKS = "other attacks"
+DECOUPLED_FORM = "decoupled form"
 Progress = Callable[[int, int, str], None]
 """Takes how many parts are compiled, how many there are, and the part that was compiled last."""
 
@@ -64,11 +68,24 @@ def compile_settings(name: str, parameters: Mapping[str, object]) -> Ledger:
     """Publish with the technique, and judge what it promises."""
     technique = build_technique(name, parameters)
     ledger = replay(technique, snapshots(), np.random.default_rng(0))
-    for check in own_checks(technique):
-        list(history_verdicts(check, ledger.entries))
+    judge_promises(technique, ledger)
     readings = with_algorithm(technique, ledger, ledger.knowledge()).readings
     list(islice(readings(), 2) if readings else ())
     return ledger
+
+
+def judge_promises(technique: Technique[Any, Any], ledger: Ledger) -> None:
+    """Judge what the technique promises."""
+    for check in own_checks(technique):
+        list(history_verdicts(check, ledger.entries))
+
+
+def compile_decoupled_form() -> None:
+    """Publish with boxes of people, and judge and measure that."""
+    technique = decouple(build_technique(FIRST, WEAKEST[FIRST]), 2)
+    ledger = replay(technique, snapshots(), np.random.default_rng(0))
+    judge_promises(technique, ledger)
+    METRICS["query-error"]().measure(ledger.entries[-1], np.random.default_rng(0))
 
 
 def compile_first() -> Iterator[str]:
@@ -96,6 +113,8 @@ def compile_part(name: str) -> str:
     """Compile one part, and return its name."""
     if name == OTHER_ATTACKS:
         compile_other_attacks()
+    elif name == DECOUPLED_FORM:
+        compile_decoupled_form()
     else:
         for parameters in settings_of(name):
             compile_settings(name, parameters)
@@ -123,7 +142,7 @@ def precompile(parts: Sequence[str], progress: Progress) -> None:
 
 def all_parts() -> list[str]:
     """The first technique, then the longest parts, so that two processes end at about the same time."""
-    longest = ("cor-split", "sequential", "bpg", OTHER_ATTACKS)
+    longest = ("cor-split", "sequential", "bpg", OTHER_ATTACKS, DECOUPLED_FORM)
     return list(dict.fromkeys((FIRST, *longest, *TECHNIQUES)))
 
 

@@ -66,6 +66,8 @@ class Declaration:
     """Whether its plans carry a witness: the row of each person in every possible world that it keeps."""
     has_readings: bool = False
     """Whether it can say what a reader of its source learns: it then is a ReadableTechnique."""
+    decouples: bool = False
+    """Whether the values of its groups may be published apart from people's boxes."""
     former_defaults: Mapping[str, object] = field(default_factory=dict)
     """The defaults of 0.1.0 that have changed since. A series that began with them, and does not say otherwise, keeps
     them: another rule in the middle of a series would break what was promised."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.tables.frames import Table
-from reanon_core.tables.release_table import counterfeit_table, release_table
+from reanon_core.tables.release_table import counterfeit_table, published_tables, release_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 class PublishedRelease(Table):
-    """The rows of a release, with the columns that a published file has, and what is published beside them."""
+    """The rows of a release, with the columns that a published file has, and what is published beside them.
+
+    The rows of a decoupled release are those of its people.
+    """
 
     def __init__(
         self,
@@ -31,7 +34,8 @@ class PublishedRelease(Table):
         verdicts: "tuple[Verdict, ...]" = (),
         notes: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(release_table(release, schema))
+        tables = published_tables(release, auxiliary, schema)
+        super().__init__(next(iter(tables.values())))
         self.name = name
         self.withheld = withheld
         """How many selected people are not published."""
@@ -41,12 +45,23 @@ class PublishedRelease(Table):
         """What the data steward must read about this release."""
         # The schema knows values that no release has shown, so it is not kept here.
         self._counterfeits = Table(counterfeit_table(auxiliary))
+        self._values = Table(tables["values"]) if "values" in tables else None
         self._groups = Table(_group_table(release, auxiliary, schema)) if release.grouped else None
 
     @property
     def counterfeits(self) -> Table:
         """How many counterfeits each group has; groups without any are left out."""
         return self._counterfeits
+
+    @property
+    def values(self) -> Table:
+        """The values of each group with their counts, counterfeits included, of a decoupled release.
+
+        Raises: InvalidParameter if the rows of the release show values themselves.
+        """
+        if self._values is None:
+            raise InvalidParameter(Problem(f"release {self.name}", "be decoupled, and it has its values in its rows"))
+        return self._values
 
     @property
     def groups(self) -> Table:

@@ -25,6 +25,7 @@ from reanon_core.series_arguments import require_release_arguments, require_seri
 from reanon_core.tables.frames import PrivateTable, frame_columns
 from reanon_core.tables.ids import KEY_BYTES
 from reanon_core.tables.snapshot_table import CodedTable, coded_table, restricted
+from reanon_core.techniques.decoupled import DECOUPLED_K, decouple
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -56,9 +57,11 @@ class Series:
     everyone: it is private, and so are `trace`, `attack`, `audit` and `ledger`. A PublishedRelease is public.
 
     `ends="grid"` aligns intervals to bins that are the same in every release; with `"exact"` their ends are values of
-    people, as in 0.1.0. `memory=False` starts every release from nothing, and judges it alone: the naive baseline for
-    comparisons, unsafe as a series. `seed` makes the releases and the pseudonyms predictable; it is for tests and
-    experiments only. Without it both come from the operating system.
+    people, as in 0.1.0. `form="decoupled"` publishes a box for each person, shared by `k` people or more (10 if left
+    out), and the values of each group apart from them; m-invariance and Cor-Split have it. `memory=False` starts every
+    release from nothing, and judges it alone: the naive baseline for comparisons, unsafe as a series. `seed` makes the
+    releases and the pseudonyms predictable; it is for tests and experiments only. Without it both come from the
+    operating system.
 
     Raises: InvalidSchema, InvalidParameter with every problem at once.
     """
@@ -73,6 +76,8 @@ class Series:
         other: Sequence[str] = (),
         checks: "Sequence[Check]" = (),
         ends: Literal["grid", "exact"] = "grid",
+        form: Literal["boxes", "decoupled"] = "boxes",
+        k: int | None = None,
         memory: bool = True,
         seed: int | None = None,
     ) -> None:
@@ -85,12 +90,16 @@ class Series:
                 "other": other,
                 "checks": checks,
                 "ends": ends,
+                "form": form,
+                "k": k,
                 "memory": memory,
                 "seed": seed,
             }
         )
         self._id = id
         self._schema = series_schema(id, sensitive, quasi_identifiers, other, ends)
+        if form == "decoupled":
+            technique = decouple(technique, DECOUPLED_K if k is None else k)
         technique.accepts(self._schema)
         self._technique, self._memory, self._seed = technique, memory, seed
         self._checks = (*own_checks(technique), *checks)
@@ -186,7 +195,7 @@ class Series:
         entry = self._done[place].entry
         invented = entry.snapshot.persons[entry.snapshot.invented]
         real = ~np.isin(entry.trace.persons, invented)
-        persons, rows = entry.trace.persons[real], entry.trace.rows[real]
+        persons, rows = entry.trace.persons[real], entry.trace.shown_rows[real]
         known: dict[int, object] = {}
         for done in self._done[: place + 1]:  # a release may show people who have left: their ids are in earlier frames
             known.update(zip(done.persons.tolist(), done.ids.to_pylist(), strict=True))

@@ -7,6 +7,7 @@ from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, c
 from reanon_core.model.published_columns import clash_problems
 from reanon_core.model.schema import Ends, Schema, Sensitive
 
+FORMS = ("boxes", "decoupled")
 COLUMN_TYPES = (Numeric, Date, Categorical)
 
 
@@ -20,6 +21,7 @@ def require_series_arguments(given: Mapping[str, object]) -> None:
         problems.append(Problem("memory", "be True or False", _type(given["memory"])))
     if given["ends"] not in tuple(Ends):
         problems.append(Problem("ends", f"be {' or '.join(Ends)}", repr(given["ends"])))
+    problems += _form_problems(given["form"], given["k"])
     seed = given["seed"]
     if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
         problems.append(Problem("seed", "be None or a whole number of at least 0", str(seed)))
@@ -92,6 +94,15 @@ def _technique_problems(technique: object, checks: object) -> Iterator[Problem]:
     for check in checks:
         if isinstance(check, type) or not hasattr(check, "examine"):
             yield Problem("checks", "hold checks, such as build_check('k-anonymity', {'k': 5})", _type(check))
+
+
+def _form_problems(form: object, k: object) -> Iterator[Problem]:
+    if form not in FORMS:
+        yield Problem("form", f"be {' or '.join(FORMS)}", repr(form))
+    if k is not None and (not isinstance(k, int) or isinstance(k, bool)):
+        yield Problem("k", "be a whole number of at least 2", repr(k))
+    elif k is not None and form == "boxes":
+        yield Problem("k", "be given with form='decoupled', and only then", str(k))
 
 
 def _is_text(value: object) -> bool:

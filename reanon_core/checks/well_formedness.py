@@ -6,9 +6,10 @@ from typing import ClassVar
 import numpy as np
 
 from reanon_core.checks.boxes import box_flaws, membership_flaws, unpublished_flaws
+from reanon_core.checks.person_rows import person_row_flaws
 from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.model.ledger import Entry
-from reanon_core.model.release import UNPUBLISHED, Auxiliary
+from reanon_core.model.release import UNPUBLISHED, Auxiliary, Release
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
 
@@ -81,9 +82,15 @@ def _flaws(entry: Entry) -> dict[str, int]:
         **_value_flaws(entry, links),
         **_column_flaws(entry, shown),
         **box_flaws(release.boxes, schema.quasi_identifiers, shown),
-        **membership_flaws(release.boxes, entry.snapshot.qi, links.position, links.group, grouped=release.grouped),
+        **membership_flaws(release.boxes, entry.snapshot.qi, links.position, links.group, grouped=_own_boxes(release)),
+        **person_row_flaws(entry, links.position),
         **_counterfeit_flaws(entry, known),
     }
+
+
+def _own_boxes(release: Release) -> bool:
+    """Whether the box of a group is of its members alone, so that its missing signs are theirs."""
+    return release.grouped and release.person_rows is None
 
 
 def _value_flaws(entry: Entry, links: Links) -> dict[str, int]:

@@ -1,4 +1,7 @@
-"""Generalization: how long the published intervals are relative to their domains."""
+"""Generalization: how long the published intervals are relative to their domains.
+
+In a decoupled release these are the boxes of people, and there are no counterfeits among its rows.
+"""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -8,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from reanon_core.metrics.domains import domains
-from reanon_core.metrics.published_part import published_part
+from reanon_core.metrics.published_part import published_part, shared_boxes
 from reanon_core.model.arrays import Float64, Int64
 from reanon_core.model.ledger import Entry
 from reanon_core.model.release import ALL_MISSING, Boxes
@@ -24,7 +27,7 @@ class GlobalCertaintyPenalty:
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
         """Average the lengths (high - low) / (last - first), counterfeits included."""
-        entry = published_part(entry)
+        entry = shared_boxes(published_part(entry))
         return _row_mean(_lengths(entry), entry)
 
 
@@ -37,7 +40,7 @@ class AverageInformationLoss:
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
         """Average over rows the sum of (high - low) / (last - first), counterfeits included."""
-        entry = published_part(entry)
+        entry = shared_boxes(published_part(entry))
         return _row_mean(_lengths(entry), entry) * len(entry.snapshot.qi)
 
 
@@ -50,7 +53,7 @@ class NormalizedCertaintyPenalty:
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
         """Sum the lengths (high - low) / (last - first), counterfeits included."""
-        entry = published_part(entry)
+        entry = shared_boxes(published_part(entry))
         return float(_lengths(entry).sum(axis=0) @ _sizes(entry))
 
 
@@ -66,7 +69,7 @@ class LossMetric:
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
         """Average (covered - 1) / (domain size - 1), counterfeits included."""
-        entry = published_part(entry)
+        entry = shared_boxes(published_part(entry))
         losses = _lengths(entry)
         for attribute, column in enumerate(entry.snapshot.schema.quasi_identifiers):
             if column.hierarchical and column.taxonomy is not None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from reanon_core.model.ledger import Entry
-from reanon_core.model.release import Boxes
+from reanon_core.model.release import UNPUBLISHED, Auxiliary, Boxes, Release
 from reanon_core.model.schema import QuasiIdentifier, Schema
 from reanon_core.model.snapshot import Snapshot
 
@@ -40,3 +40,15 @@ def published_part(entry: Entry) -> Entry:
             release, sensitive=values[1], boxes=Boxes(*sides), other=np.empty((0, 0), np.int32), columns=None
         ),
     )
+
+
+def shared_boxes(entry: Entry) -> Entry:
+    """The entry of a decoupled release with a group for each box that people share, for metrics that read boxes alone.
+
+    The sensitive values are left out: they are not published with these boxes. Any other entry stays as it is.
+    """
+    rows = entry.release.person_rows
+    if rows is None:
+        return entry
+    release = Release(rows.box, np.full(len(rows.box), UNPUBLISHED, np.int32), rows.boxes)
+    return replace(entry, release=release, auxiliary=Auxiliary.none())

@@ -18,14 +18,15 @@ BLOCK = 4096
 
 
 class PublishedGroups(NamedTuple):
-    """The groups of a release, with their sensitive values."""
+    """The groups of a release, or its people, with the sensitive values of their group."""
 
     low: Int32  # [d, g]
     high: Int32  # [d, g]
     missing: Int8  # [d, g]
-    start: Int64  # [g + 1] where the values of each group begin
+    begin: Int64  # [g] where the values begin
+    end: Int64  # [g]
     values: Int32  # [rows] ascending within each group
-    weight: Float64  # [g] how many real people a row stands for
+    weight: Float64  # [g] how many real people a value stands for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,18 +93,31 @@ def estimated_counts(entry: Entry, low: Int32, high: Int32) -> Float64:
 
     Paper: [XT07] Section 5.2: each group adds (|QI*| - c3) c1 c2. Areas are numbers of codes. A group whose
     members all lack a value is in no range of it; where some lack it, their number is unknown, and the interval
-    is taken to hold for all.
+    is taken to hold for all. In a decoupled release each person adds c1 of their own box times c2 of their group.
     """
     release, groups = entry.release, entry.release.boxes.count
     order = np.lexsort((release.sensitive, release.group))
+    values = release.sensitive[order]
     size = np.bincount(release.group, minlength=groups)
-    start = np.concatenate([np.zeros(1, np.int64), np.cumsum(size)])
+    end = np.cumsum(size, dtype=np.int64)
     real = size.astype(np.float64)
     real[entry.auxiliary.group] -= entry.auxiliary.count
     weight = real / np.maximum(size, 1)
-    boxes = release.boxes
-    values = release.sensitive[order]
-    return _estimates(PublishedGroups(boxes.low, boxes.high, boxes.missing, start, values, weight), low, high)
+    boxes, rows = release.boxes, release.person_rows
+    if rows is None:
+        published = PublishedGroups(boxes.low, boxes.high, boxes.missing, end - size, end, values, weight)
+        return _estimates(published, low, high)
+    own, group = rows.boxes, rows.group
+    people = PublishedGroups(
+        low=own.low[:, rows.box],
+        high=own.high[:, rows.box],
+        missing=own.missing[:, rows.box],
+        begin=(end - size)[group],
+        end=end[group],
+        values=values,
+        weight=1 / np.maximum(size, 1)[group],
+    )
+    return _estimates(people, low, high)
 
 
 @compiled
@@ -128,7 +142,7 @@ def _true_counts(columns: Int32, low: Int32, high: Int32) -> Int64:
 
 @compiled
 def _estimates(published: PublishedGroups, low: Int32, high: Int32) -> Float64:
-    box_low, box_high, missing, start, values, weight = published
+    box_low, box_high, missing, first, last, values, weight = published
     attributes, groups = box_low.shape
     estimates = np.zeros(low.shape[1], dtype=np.float64)
     for query in range(low.shape[1]):
@@ -144,7 +158,7 @@ def _estimates(published: PublishedGroups, low: Int32, high: Int32) -> Float64:
                 share *= (end - begin + 1) / (np.int64(box_high[attribute, group]) - box_low[attribute, group] + 1)
             if share == 0.0:
                 continue
-            for row in range(start[group], start[group + 1]):
+            for row in range(first[group], last[group]):
                 if values[row] > most:
                     break
                 if values[row] >= least:

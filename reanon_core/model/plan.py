@@ -34,6 +34,18 @@ class Counterfeits:
 
 
 @dataclass(frozen=True, eq=False)
+class PersonBoxes:
+    """The box of each published person, where people have boxes of their own."""
+
+    number: Int32  # [published] 0 .. boxes.count - 1
+    boxes: Boxes
+
+    def __post_init__(self) -> None:
+        """Freeze the array."""
+        object.__setattr__(self, "number", frozen(self.number, np.int32))
+
+
+@dataclass(frozen=True, eq=False)
 class Plan:
     """The group of each row, the counterfeits, and why rows are withheld."""
 
@@ -44,6 +56,8 @@ class Plan:
     """How many rows are withheld, by reason."""
     boxes: Boxes | None = None
     """One box for each published row, in the order of the snapshot, where the technique makes no groups."""
+    person_boxes: PersonBoxes | None = None
+    """The boxes of people, in the order of the snapshot, if the release is decoupled."""
     witness: Int32 | None = None
     """[w, published] for each world the row of each published person, numbered among the published rows."""
     notes: tuple[str, ...] = ()

@@ -59,6 +59,23 @@ class Boxes:
 
 
 @dataclass(frozen=True, eq=False)
+class PersonRows:
+    """The rows of a decoupled release: one for each real person, with their group and a box of their own.
+
+    The values of each group are published apart from them.
+    """
+
+    group: Int32  # [p] the group of the release that the person belongs to
+    box: Int32  # [p] 0 .. boxes.count - 1
+    boxes: Boxes
+
+    def __post_init__(self) -> None:
+        """Freeze the arrays."""
+        for name in ("group", "box"):
+            object.__setattr__(self, name, frozen(getattr(self, name), np.int32))
+
+
+@dataclass(frozen=True, eq=False)
 class Release:
     """One published table: for each row its group, and for each group its box.
 
@@ -76,6 +93,9 @@ class Release:
     """The columns that it shows; None for all. The box of any other quasi-identifier is ANYTHING."""
     grouped: bool = True
     """Whether the technique forms groups."""
+    person_rows: PersonRows | None = None
+    """The rows of people, if the release is decoupled. The box of a group is then the hull of its people's boxes, and
+    `group` and `sensitive` are the values of each group, counterfeits included."""
 
     def __post_init__(self) -> None:
         """Freeze the arrays."""

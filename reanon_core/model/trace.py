@@ -17,11 +17,19 @@ class Trace:
 
     persons: Int64  # [r] ascending
     rows: Int32  # [r] row of the published table
+    person_rows: Int32 | None = None  # [r] row among the rows of people, if the release is decoupled
 
     def __post_init__(self) -> None:
         """Freeze the arrays."""
         object.__setattr__(self, "persons", frozen(self.persons, np.int64))
         object.__setattr__(self, "rows", frozen(self.rows, np.int32))
+        if self.person_rows is not None:
+            object.__setattr__(self, "person_rows", frozen(self.person_rows, np.int32))
+
+    @property
+    def shown_rows(self) -> Int32:
+        """The row of each person in the published file: of the table, or of the rows of people."""
+        return self.rows if self.person_rows is None else self.person_rows
 
 
 @dataclass(frozen=True, eq=False)

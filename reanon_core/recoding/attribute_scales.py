@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from reanon_core.model.arrays import MISSING, Int64
-from reanon_core.model.schema import Missing
+from reanon_core.model.arrays import MISSING, Int32, Int64
+from reanon_core.model.schema import Missing, Schema
 from reanon_core.model.snapshot import Snapshot
 
 COST_BITS = 62
@@ -30,12 +30,17 @@ def grown_extent(snapshot: Snapshot, before: Int64) -> Int64:
 
     `before` is the extent before this snapshot, [2, 0] if there was none.
     """
-    extent = np.empty((2, len(snapshot.qi)), dtype=np.int64)
-    for attribute, column in enumerate(snapshot.schema.quasi_identifiers):
+    return extent_of_codes(snapshot.qi, snapshot.schema, before)
+
+
+def extent_of_codes(qi: Int32, schema: Schema, before: Int64) -> Int64:
+    """The same for any rows of the schema."""
+    extent = np.empty((2, len(qi)), dtype=np.int64)
+    for attribute, column in enumerate(schema.quasi_identifiers):
         if column.bounds is not None:
             extent[:, attribute] = column.bounds
             continue
-        present = snapshot.qi[attribute]
+        present = qi[attribute]
         if column.missing is Missing.SEPARATE:
             present = present[present != MISSING]
         seen = [int(present.min()), int(present.max())] if len(present) else []

@@ -6,7 +6,7 @@ from reanon_core.compiled import compiled
 from reanon_core.model.arrays import MISSING, Int8, Int32
 from reanon_core.model.plan import Plan
 from reanon_core.model.release import ALL_MISSING, SOME_MISSING, Boxes
-from reanon_core.model.schema import Ends, QuasiIdentifier
+from reanon_core.model.schema import Ends, QuasiIdentifier, Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.recoding.bins import align
 
@@ -19,8 +19,13 @@ def bounding_boxes(snapshot: Snapshot, plan: Plan) -> Boxes:
 
     Requires: every group has a real member.
     """
-    low, high, missing = _extents(snapshot.qi, plan.group, plan.groups)
-    for attribute, column in enumerate(snapshot.schema.quasi_identifiers):
+    return cover_rows(snapshot.qi, plan.group, plan.groups, snapshot.schema)
+
+
+def cover_rows(qi: Int32, group: Int32, groups: int, schema: Schema) -> Boxes:
+    """The box of each group of rows, with the ends that the columns declare; rows of a negative group are left out."""
+    low, high, missing = _extents(qi, group, groups)
+    for attribute, column in enumerate(schema.quasi_identifiers):
         widen(low[attribute], high[attribute], missing[attribute], column)
     return Boxes(low, high, missing)
 

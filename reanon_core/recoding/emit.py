@@ -4,9 +4,19 @@ import numpy as np
 
 from reanon_core.kernels.column_ids import column_ids
 from reanon_core.kernels.siphash import keyed_permutation
-from reanon_core.model.arrays import Int32, Int64
-from reanon_core.model.plan import Plan
-from reanon_core.model.release import ANYTHING, UNPUBLISHED, Auxiliary, Boxes, Release
+from reanon_core.model.arrays import MISSING, Int32, Int64
+from reanon_core.model.plan import PersonBoxes, Plan
+from reanon_core.model.release import (
+    ALL_MISSING,
+    ANYTHING,
+    NONE_MISSING,
+    SOME_MISSING,
+    UNPUBLISHED,
+    Auxiliary,
+    Boxes,
+    PersonRows,
+    Release,
+)
 from reanon_core.model.schema import Ends
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.model.trace import Trace
@@ -22,7 +32,8 @@ def emit(snapshot: Snapshot, plan: Plan, rng: np.random.Generator) -> tuple[Rele
     if plan.boxes is not None:
         return _emit_rows(snapshot, plan.boxes, np.flatnonzero(plan.group >= 0), rng)
     number = keyed_permutation(plan.groups, rng)  # the public number of each group
-    boxes = bounding_boxes(snapshot, plan)
+    own = plan.person_boxes
+    boxes = bounding_boxes(snapshot, plan) if own is None else _group_hulls(plan, own)
     origin = _inverse(number)
     shuffled = Boxes(boxes.low[:, origin], boxes.high[:, origin], boxes.missing[:, origin])
 
@@ -37,11 +48,40 @@ def emit(snapshot: Snapshot, plan: Plan, rng: np.random.Generator) -> tuple[Rele
 
     invented = np.concatenate([plan.group[published[snapshot.invented[published]]], counterfeits.group])
     holding, count = np.unique(number[invented], return_counts=True)
-    return (
-        Release(public[:, 0], public[:, 1], shuffled),
-        Auxiliary(holding, count.astype(np.int32)),
-        Trace(snapshot.persons[published], row[: len(published)]),
-    )
+    auxiliary = Auxiliary(holding, count.astype(np.int32))
+    persons, row = snapshot.persons[published], row[: len(published)]
+    if own is None:
+        return Release(public[:, 0], public[:, 1], shuffled), auxiliary, Trace(persons, row)
+    shown = keyed_permutation(len(published), rng)  # the person behind each row
+    rows = _person_rows(number[plan.group[published]], own, shown, rng)
+    release = Release(public[:, 0], public[:, 1], shuffled, person_rows=rows)
+    return release, auxiliary, Trace(persons, row, _inverse(shown))
+
+
+def _person_rows(group: Int32, own: PersonBoxes, shown: Int32, rng: np.random.Generator) -> PersonRows:
+    """The rows of people in this order, with boxes under random numbers: cohorts are numbered as they were formed."""
+    number = keyed_permutation(own.boxes.count, rng)
+    origin, boxes = _inverse(number), own.boxes
+    shuffled = Boxes(boxes.low[:, origin], boxes.high[:, origin], boxes.missing[:, origin])
+    return PersonRows(group[shown], number[own.number][shown], shuffled)
+
+
+def _group_hulls(plan: Plan, own: PersonBoxes) -> Boxes:
+    """The hull of the boxes of each group's people: what the rows of people say of a group."""
+    group = plan.group[plan.group >= 0]
+    low, high, missing = (side[:, own.number] for side in (own.boxes.low, own.boxes.high, own.boxes.missing))
+    least = np.full((len(low), plan.groups), 2**31 - 1, np.int32)
+    most = np.full((len(low), plan.groups), MISSING, np.int32)
+    some, none = np.zeros(least.shape, np.bool_), np.zeros(least.shape, np.bool_)
+    for attribute in range(len(low)):
+        known = missing[attribute] != ALL_MISSING
+        np.minimum.at(least[attribute], group[known], low[attribute, known])
+        np.maximum.at(most[attribute], group[known], high[attribute, known])
+        some[attribute, group[known]] = True
+        none[attribute, group[missing[attribute] != NONE_MISSING]] = True
+    least[~some] = MISSING
+    signs = np.where(none, np.where(some, SOME_MISSING, ALL_MISSING), NONE_MISSING)
+    return Boxes(least, most, signs.astype(np.int8))
 
 
 def _emit_rows(

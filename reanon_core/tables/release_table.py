@@ -2,13 +2,55 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from reanon_core.model.arrays import AnyArray, Bool
+from reanon_core.model.coding import label_array
 from reanon_core.model.published_columns import COUNT, GROUP_ID, published_values
-from reanon_core.model.release import Auxiliary, Release
+from reanon_core.model.release import Auxiliary, PersonRows, Release
 from reanon_core.model.schema import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+def published_tables(release: Release, auxiliary: Auxiliary, schema: Schema) -> "dict[str, pa.Table]":
+    """The tables of a release by the name of their file."""
+    if release.person_rows is not None:
+        return {"rows": person_table(release.person_rows, schema), "values": value_table(release, schema)}
+    tables = {"table": release_table(release, schema)}
+    if release.grouped:  # counts belong to groups
+        tables["counterfeits"] = counterfeit_table(auxiliary)
+    return tables
+
+
+def person_table(rows: PersonRows, schema: Schema) -> "pa.Table":
+    """The rows of a decoupled release: the group of each person and the box of their own."""
+    import pyarrow as pa
+
+    boxes = Release(rows.box, np.zeros(len(rows.box), np.int32), rows.boxes, columns=schema.names)
+    table = release_table(boxes, schema)
+    return table.set_column(table.column_names.index(GROUP_ID), GROUP_ID, pa.array(rows.group))
+
+
+def value_table(release: Release, schema: Schema) -> "pa.Table":
+    """The values of a decoupled release: how often each group shows each value, counterfeits included."""
+    import pyarrow as pa
+
+    labels = np.array(schema.sensitive.values)
+    known = max(1, len(labels))
+    alphabetical = np.argsort(np.argsort(labels)) if len(labels) else np.zeros(0, np.int64)  # codes tell when they came
+    keys, count = np.unique(
+        release.group.astype(np.int64) * known + alphabetical[release.sensitive], return_counts=True
+    )
+    shown = value_array(label_array(tuple(sorted(schema.sensitive.values))), np.zeros(len(labels), np.bool_))
+    return pa.table(
+        {
+            GROUP_ID: (keys // known).astype(np.int32),
+            schema.sensitive.name: shown.take(pa.array(keys % known)),
+            COUNT: count.astype(np.int32),
+        }
+    )
 
 
 def release_table(release: Release, schema: Schema) -> "pa.Table":

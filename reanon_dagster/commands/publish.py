@@ -63,9 +63,17 @@ def summary(series: Series, outcome: Outcome) -> str:
     withheld = "".join(f"; {count} withheld ({reason})" for reason, count in candidate.withheld.items())
     withheld += f"; {withheld_file(outcome.release)} in the private folder says who" if withheld else ""
     return (
-        f"{name}: published {counted(entry.release.size, 'row', 'rows')}{_shape(entry)}{dirty}{withheld}; "
+        f"{name}: published {_rows(entry)}{_shape(entry)}{dirty}{withheld}; "
         f"{len(candidate.verdicts)} checks hold ({candidate.seconds:.2f} s)"
     )
+
+
+def _rows(entry: Entry) -> str:
+    """The rows of a release; of a decoupled one those of its people, and the values of its groups."""
+    values, own = entry.release.size, entry.release.person_rows
+    if own is None:
+        return counted(values, "row", "rows")
+    return f"{counted(len(own.box), 'row', 'rows')} and {counted(values, 'value', 'values')}"
 
 
 def _shape(entry: Entry) -> str:

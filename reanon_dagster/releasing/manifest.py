@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from reanon_core import __version__
 from reanon_core.model.coding import plain
+from reanon_core.model.release import Release
 from reanon_core.model.schema import SHARE, SMALLEST, Ends, Kind, QuasiIdentifier
 from reanon_core.recoding.bins import BINS_GROW, grid_of
 from reanon_dagster.releasing.candidate import Candidate
@@ -28,7 +29,7 @@ def manifest_of(
         "release": candidate.release,
         "technique": {"name": series.technique.name, **series.parameters},
         **({} if release.columns is None else {"columns": list(release.columns)}),
-        "rows": release.size,
+        **_form(release, series.config.publish.k),
         "groups": release.boxes.count if release.grouped else None,
         "counterfeits": entry.auxiliary.total,
         "withheld": sum(candidate.withheld.values()),
@@ -43,6 +44,14 @@ def manifest_of(
         "previous_manifest": previous,
         "reanon": __version__,
     }
+
+
+def _form(release: Release, k: int) -> dict[str, object]:
+    """The number of rows, and what a decoupled release has besides."""
+    rows = release.person_rows
+    if rows is None:
+        return {"rows": release.size}
+    return {"form": "decoupled", "k": k, "rows": len(rows.box), "values": release.size}
 
 
 def _bins(column: QuasiIdentifier) -> dict[str, object]:

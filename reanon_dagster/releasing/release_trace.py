@@ -50,7 +50,7 @@ def release_trace(series: "Series", release: str, *, worlds: bool = False) -> "p
     order = persons.argsort()
     position = order[persons[order].searchsorted(trace.persons)]
     seen = {} if witness is None else {f"world_{at + 1}": rows for at, rows in enumerate(witness.rows)}
-    return pa.table({"id": ids.take(pa.array(position)), "row": pa.array(trace.rows), **seen})
+    return pa.table({"id": ids.take(pa.array(position)), "row": pa.array(trace.shown_rows), **seen})
 
 
 def _with_people_who_left(

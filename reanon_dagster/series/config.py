@@ -172,6 +172,20 @@ class Publish(Part):
         description="Where published intervals begin and end: where bins of a fixed grid do (grid), or at values "
         "of the group's members, as in 0.1.0 (exact). The first release freezes it.",
     )
+    form: Literal["boxes", "decoupled"] = Field(
+        default="boxes",
+        description="A box for each group, as in the papers (boxes); or a box for each person and the values of each "
+        "group apart from them (decoupled), with techniques of signatures. The first release freezes it.",
+    )
+    k: int = Field(
+        default=10, ge=2, description="decoupled: the least number of people who share a box. Frozen as well."
+    )
+
+    @model_validator(mode="after")
+    def _has_a_k_to_share(self) -> "Publish":
+        if "k" in self.model_fields_set and self.form == "boxes":
+            raise ProblemError(Problem("publish.k", "be given with `form: decoupled`, and only then", str(self.k)))
+        return self
 
 
 class Private(Part):

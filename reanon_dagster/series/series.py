@@ -13,7 +13,7 @@ from reanon_core.model.coding import plain
 from reanon_core.model.schema import Ends, QuasiIdentifier, Schema
 from reanon_core.protocols import Check, Technique
 from reanon_dagster.series.calendar import Calendar
-from reanon_dagster.series.config import SeriesConfig, TechniqueConfig
+from reanon_dagster.series.config import Publish, SeriesConfig, TechniqueConfig
 from reanon_dagster.series.knowledge_config import KnowledgeConfig
 from reanon_dagster.series.named_functions import with_functions
 from reanon_dagster.series.selections import Selection, parse_selections
@@ -56,7 +56,7 @@ class Series:
     @cached_property
     def technique(self) -> Technique[Any, Any]:
         """The technique with its parameters. It is built on first use, because that loads the compiler."""
-        return build_technique(self.config.technique, self.background)
+        return build_technique(self.config.technique, self.background, self.config.publish)
 
     def release_columns(self, release: str) -> tuple[str, ...] | None:
         """The columns that a release shows, in the order of the schema; None for all."""
@@ -78,7 +78,8 @@ class Series:
     @property
     def parameters(self) -> dict[str, Any]:
         """Every parameter of the technique, defaults included; a function goes by its name in the file."""
-        technique, written = self.technique, self.config.technique.params  # a technique is a dataclass
+        written = self.config.technique.params
+        technique = build_technique(self.config.technique, self.background)  # a dataclass, whatever the form is
         values = {one.name: getattr(technique, one.name) for one in fields(technique) if one.init}  # type: ignore[arg-type]
         return {name: written[name] if callable(value) else value for name, value in values.items()}
 
@@ -128,6 +129,8 @@ class Series:
         frozen |= {f"{TECHNIQUE}{key}": value for key, value in sorted(self.parameters.items())}
         if sensitive.taxonomy is not None:
             frozen["sensitive.taxonomy"] = _digest(sensitive.taxonomy.paths)
+        if self.config.publish.form != "boxes":
+            frozen |= {"publish.form": self.config.publish.form, "publish.k": self.config.publish.k}
         if self.technique.declaration.needs_knowledge and self.background is not None:
             frozen["knowledge"] = self.background.digest()
         return dict(json.loads(json.dumps(frozen, default=str)))
@@ -165,16 +168,20 @@ class Series:
         return {ENDS: Ends.EXACT.value} | {f"{TECHNIQUE}{key}": value for key, value in formerly.items()}
 
 
-def build_technique(config: TechniqueConfig, background: Background | None = None) -> Technique[Any, Any]:
-    """The technique that the file names, with the functions that its parameters name.
+def build_technique(
+    config: TechniqueConfig, background: Background | None = None, publish: Publish | None = None
+) -> Technique[Any, Any]:
+    """The technique that the file names, with the functions that its parameters name, in the form of its releases.
 
     Raises: InvalidParameter with every problem at once.
     """
     from reanon_core import catalog
+    from reanon_core.techniques.decoupled import decouple
 
     known = catalog.TECHNIQUES.get(config.name)
     parameters = with_functions(config.params, known.declaration.function_parameters if known else ())
-    return catalog.build_technique(config.name, parameters, background)
+    technique = catalog.build_technique(config.name, parameters, background)
+    return decouple(technique, publish.k) if publish is not None and publish.form == "decoupled" else technique
 
 
 def _frozen_column(column: QuasiIdentifier) -> dict[str, object]:

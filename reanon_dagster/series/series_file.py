@@ -256,7 +256,7 @@ def _build_technique(parts: Mapping[str, Any], schema: Schema | None, problems: 
     from reanon_core.catalog import build_check
 
     technique: Parameters | None = parts.get("technique")
-    built = collect_problems(problems, build_technique, technique) if technique else None
+    built = collect_problems(problems, build_technique, technique, None, parts.get("publish")) if technique else None
     if built is not None and schema is not None:
         collect_problems(problems, built.accepts, schema)
     for check in parts.get("checks") or ():

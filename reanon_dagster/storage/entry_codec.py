@@ -13,7 +13,7 @@ import numpy as np
 from reanon_core.model.arrays import Int32
 from reanon_core.model.ledger import Entry
 from reanon_core.model.packing import Packable
-from reanon_core.model.release import Auxiliary, Boxes, Release
+from reanon_core.model.release import Auxiliary, Boxes, PersonRows, Release
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.model.trace import Trace, Witness
@@ -22,6 +22,8 @@ Columns = Mapping[str, Any]
 """The columns of a table as arrays, by name."""
 
 PEOPLE, ROWS, BOXES, COUNTERFEITS = "private.people", "public.rows", "public.boxes", "public.counterfeits"
+PERSON_ROWS = ("person_group", "person_box", "person_low", "person_high", "person_missing")
+"""The public arrays of the rows of people."""
 NO_CODES = np.empty((0, 0), np.int32)
 
 
@@ -35,6 +37,7 @@ def arrays_of(entry: Entry) -> dict[str, Packable]:
         optional |= {"columns": json.dumps(release.columns)}
     if entry.witness is not None:
         optional |= {"witness": entry.witness.rows}
+    optional |= person_row_arrays(entry)
     return optional | {
         "persons": snapshot.persons,
         "qi": snapshot.qi,
@@ -76,11 +79,28 @@ def entry_of(
             other=arrays.get("published_other", NO_CODES),
             columns=columns,
             grouped=grouped,
+            person_rows=_person_rows(arrays),
         ),
         Auxiliary(arrays["fake_group"], arrays["fake_count"]),
-        Trace(arrays["traced"], arrays["rows"]),
+        Trace(arrays["traced"], arrays["rows"], arrays.get("person_rows")),
         Witness(arrays["witness"]) if "witness" in arrays else None,
     )
+
+
+def person_row_arrays(entry: Entry) -> dict[str, Packable]:
+    """The rows of people of a decoupled release and their trace; nothing for any other."""
+    rows, shown = entry.release.person_rows, entry.trace.person_rows
+    if rows is None or shown is None:
+        return {}
+    parts: tuple[Packable, ...] = (rows.group, rows.box, rows.boxes.low, rows.boxes.high, rows.boxes.missing)
+    return {**dict(zip(PERSON_ROWS, parts, strict=True)), "person_rows": shown}
+
+
+def _person_rows(arrays: Mapping[str, Any]) -> PersonRows | None:
+    if PERSON_ROWS[0] not in arrays:
+        return None
+    group, box, low, high, missing = (arrays[name] for name in PERSON_ROWS)
+    return PersonRows(group, box, Boxes(low, high, missing))
 
 
 def store_columns(entry: Entry) -> dict[str, dict[str, Any]]:

@@ -8,10 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from reanon_core.model.history import Published
+from reanon_core.model.published_columns import COUNT, GROUP_ID
 from reanon_core.model.schema import Schema
-from reanon_core.tables.release_table import counterfeit_table, release_table
+from reanon_core.tables.release_table import published_tables
 
 MANIFEST = "manifest.json"
+VIEW = "view.sql"
+"""The name of the file that joins the tables of a decoupled release."""
 
 
 def write_files(folder: Path, published: Published, schema: Schema, formats: Sequence[str]) -> dict[str, str]:
@@ -20,11 +23,8 @@ def write_files(folder: Path, published: Published, schema: Schema, formats: Seq
     import pyarrow.parquet
 
     folder.mkdir(parents=True)
-    tables = {"table": release_table(published.release, schema)}
-    if published.release.grouped:  # counts belong to groups
-        tables["counterfeits"] = counterfeit_table(published.auxiliary)
     digests = {}
-    for name, content in tables.items():
+    for name, content in published_tables(published.release, published.auxiliary, schema).items():
         for form in formats:
             path = folder / f"{name}.{form}"
             if form == "parquet":
@@ -32,7 +32,28 @@ def write_files(folder: Path, published: Published, schema: Schema, formats: Seq
             else:
                 pyarrow.csv.write_csv(content, path)
             digests[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    if published.release.person_rows is not None:
+        path = folder / VIEW
+        path.write_text(joining_view(schema, formats[0]), encoding="utf-8")
+        digests[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
     return digests
+
+
+def joining_view(schema: Schema, form: str) -> str:
+    """A DuckDB view of a decoupled release: each person's row once for each value of their group, with its share."""
+    sensitive = '"' + schema.sensitive.name.replace('"', '""') + '"'
+    shares = f"{COUNT} / sum({COUNT}) OVER (PARTITION BY {GROUP_ID}) AS share"
+    return "\n".join(
+        (
+            "-- In DuckDB, in this folder: .read view.sql",
+            "-- A count of people is the sum of `share`, times the part of each box that lies in the range.",
+            "CREATE OR REPLACE VIEW release AS",
+            f"SELECT people.*, shown.{sensitive}, shown.share",
+            f"FROM 'rows.{form}' AS people",
+            f"JOIN (SELECT {GROUP_ID}, {sensitive}, {shares} FROM 'values.{form}') AS shown USING ({GROUP_ID});",  # noqa: S608
+            "",
+        )
+    )
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, object]) -> str:

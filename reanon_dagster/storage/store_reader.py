@@ -8,7 +8,7 @@ import numpy as np
 
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.ledger import Entry, Ledger
-from reanon_core.model.packing import unpack
+from reanon_core.model.packing import Packable, unpack
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import INVENTED, REMEMBERED
 from reanon_core.model.trace import Trace, Witness
@@ -108,7 +108,8 @@ def trace(connection: "duckdb.DuckDBPyConnection", position: int) -> Trace:
     """The published row of each person in a release, without the people a technique invented."""
     found = _published_people(connection, position)
     real = found["origin"] != INVENTED
-    return Trace(found["person"][real], found["row"][real])
+    own = person_rows(connection, position).get("person_rows")
+    return Trace(found["person"][real], found["row"][real], None if own is None else cast("Int32", own)[real])
 
 
 def remembered(connection: "duckdb.DuckDBPyConnection", position: int) -> Int64:
@@ -132,6 +133,17 @@ def witness(connection: "duckdb.DuckDBPyConnection", position: int) -> Witness |
     return None if found is None else Witness(cast("Int32", unpack(found[0])["rows"]))
 
 
+def person_rows(connection: "duckdb.DuckDBPyConnection", position: int) -> dict[str, Packable]:
+    """The rows of people of a decoupled release and their trace, as named arrays; nothing for any other release."""
+    arrays: dict[str, Packable] = {}
+    for schema, table in (("public", "person_rows"), ("private", "person_traces")):
+        if _has(connection, schema, table):
+            query = f"SELECT data FROM {schema}.{table} WHERE position = ?"  # noqa: S608  constants of ours
+            found = connection.execute(query, [position]).fetchone()
+            arrays |= {} if found is None else unpack(found[0])
+    return arrays
+
+
 def entry(connection: "duckdb.DuckDBPyConnection", position: int, schema: Schema) -> Entry:
     """One release with the truth behind it."""
     tables = {
@@ -143,6 +155,7 @@ def entry(connection: "duckdb.DuckDBPyConnection", position: int, schema: Schema
     worlds = witness(connection, position)
     if worlds is not None:
         arrays["witness"] = worlds.rows
+    arrays |= person_rows(connection, position)
     columns, grouped = _shape(connection, position)
     return entry_of(arrays, schema, columns=columns, grouped=grouped)
 

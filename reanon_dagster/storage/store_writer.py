@@ -10,7 +10,7 @@ from reanon_core.model.ledger import Entry
 from reanon_core.model.packing import pack
 from reanon_core.model.schema import Schema
 from reanon_dagster.storage import store_reader
-from reanon_dagster.storage.entry_codec import PEOPLE, store_columns
+from reanon_dagster.storage.entry_codec import PEOPLE, person_row_arrays, store_columns
 from reanon_dagster.storage.records import Commit
 from reanon_dagster.storage.store_tables import LATER_STATEMENTS, create_statements
 
@@ -122,6 +122,10 @@ def _write_shape(connection: "duckdb.DuckDBPyConnection", position: int, entry: 
     if entry.witness is not None:
         data = pack({"rows": entry.witness.rows})
         connection.execute("INSERT INTO private.witnesses VALUES (?, ?)", [position, data])
+    if own := person_row_arrays(entry):
+        shown = pack({"person_rows": own.pop("person_rows")})
+        connection.execute("INSERT INTO private.person_traces VALUES (?, ?)", [position, shown])
+        connection.execute("INSERT INTO public.person_rows VALUES (?, ?)", [position, pack(own)])
 
 
 def _write_memories(connection: "duckdb.DuckDBPyConnection", change: Commit) -> None:

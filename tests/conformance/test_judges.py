@@ -24,6 +24,7 @@ from reanon_core.replay import replay
 WEAKEST: dict[str, dict[str, object]] = {
     "well-formedness": {},
     "k-anonymity": {"k": 2},
+    "k-over-history": {"k": 2},
     "l-diversity": {"ell": 2},
     "t-closeness": {"t": 0.9},
     "m-uniqueness": {"m": 2},

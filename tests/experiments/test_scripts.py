@@ -24,6 +24,7 @@ def test_there_is_an_experiment_for_each_document_of_figures() -> None:
         "blind",
         "bpg",
         "cor_split",
+        "decoupled",
         "ends",
         "js_reduce",
         "sequential",

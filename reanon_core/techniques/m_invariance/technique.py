@@ -48,7 +48,7 @@ class MInvariance:
     """The parameters that may change between releases: they break nothing that was promised."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        weakest={"m": 2}, has_readings=True, former_defaults=FORMER_DEFAULTS
+        weakest={"m": 2}, has_readings=True, decouples=True, former_defaults=FORMER_DEFAULTS
     )
 
     m: int

@@ -4,15 +4,20 @@ from random import Random
 
 import numpy as np
 import pytest
+from builders.random_series import small_series
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.builders import Member, entry_of, plain_schema, random_entry
 from oracles.metrics import estimated_count, true_count, workload_error
 
+from reanon_core.catalog import build_technique
+from reanon_core.metrics.generalization import GlobalCertaintyPenalty
 from reanon_core.metrics.query_error import CountingQueryError, estimated_counts, random_ranges, true_counts
 from reanon_core.model.arrays import MISSING
 from reanon_core.model.errors import InvalidParameter
 from reanon_core.model.ledger import Entry
+from reanon_core.replay import replay
+from reanon_core.techniques.decoupled import decouple
 
 
 def exact_entry(people: int = 40) -> Entry:
@@ -103,3 +108,31 @@ def test_every_answer_is_that_of_the_definition(random: Random, seed: int, theta
 def test_a_parameter_out_of_range_is_refused_in_a_sentence(options: dict[str, float], sentence: str) -> None:
     with pytest.raises(InvalidParameter, match=sentence):
         CountingQueryError(**options)  # type: ignore[arg-type]
+
+
+def test_a_decoupled_release_is_answered_by_the_own_box_of_each_person_and_the_values_of_their_group() -> None:
+    technique = decouple(build_technique("m-invariance", {"m": 2, "not_eligible": "blocks"}), 3)
+    for entry in replay(technique, small_series(4)[1], np.random.default_rng(1)).entries:
+        rows = entry.release.person_rows
+        assert rows is not None
+        low, high = random_ranges(entry, 30, 0.3, np.random.default_rng(2))
+        for query, estimate in enumerate(estimated_counts(entry, low, high).tolist()):
+            expected = 0.0
+            for group, box in zip(rows.group, rows.box, strict=True):
+                values = entry.release.sensitive[entry.release.group == group]
+                part = np.mean((values >= low[-1, query]) & (values <= high[-1, query]))
+                for attribute in range(2):
+                    first, last = rows.boxes.low[attribute, box], rows.boxes.high[attribute, box]
+                    inside = min(last, high[attribute, query]) - max(first, low[attribute, query]) + 1
+                    part *= max(0, inside) / (last - first + 1)
+                expected += part
+            assert estimate == pytest.approx(expected)
+
+
+def test_the_certainty_penalty_of_a_decoupled_release_is_that_of_its_peoples_boxes() -> None:
+    technique = decouple(build_technique("m-invariance", {"m": 2, "not_eligible": "blocks"}), 3)
+    entry = replay(technique, small_series(4)[1], np.random.default_rng(1)).entries[-1]
+    rows = entry.release.person_rows
+    assert rows is not None
+    widths = (rows.boxes.high - rows.boxes.low)[:, rows.box] / 120  # the domain of both attributes
+    assert GlobalCertaintyPenalty().measure(entry, np.random.default_rng(0)) == pytest.approx(float(widths.mean()))

@@ -23,6 +23,7 @@ from reanon_core.techniques.sequential.technique import Sequential
 EPISODES = MInvariance(m=2, on_sensitive_change="episode")
 REMEMBERING = {"m-invariance", "atoms", "weak-m-invariance", "hc-safety", "historical-safety", "linear"} | {
     "js-divergence",
+    "k-over-history",
     "possible-worlds",
 }
 FIRST, SECOND = tuple("bcdefghi"), tuple("abcdefghi")

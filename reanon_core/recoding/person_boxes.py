@@ -1,0 +1,164 @@
+"""Boxes of people: k people or more share each, and who shares one is remembered.
+
+Boxes that are cut anew for each release fall below k people once they are intersected. So people stay in a *cohort*:
+the box of a cohort follows its members, and a cohort is cut only if both sides are large enough. No function here is
+given a sensitive value.
+"""
+
+from math import isqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from reanon_core.compiled import compiled
+from reanon_core.kernels.box_index import index_boxes, nearest_boxes
+from reanon_core.kernels.box_merge import merge_small_boxes
+from reanon_core.model.arrays import MISSING, Bool, Float64, Int32, Int64
+from reanon_core.model.errors import Unpublishable, counted
+from reanon_core.model.plan import PersonBoxes
+from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
+from reanon_core.recoding.attribute_scales import extent_of_codes
+from reanon_core.recoding.boxes import cover_rows
+from reanon_core.recoding.cohorts import NO_COHORT, Cohorts, People, fit_hulls
+from reanon_core.recoding.mondrian import Principle, Table, mondrian_classes
+
+STRETCH = 2.0
+"""A person stays in a cohort, or joins it, if its hull need not grow to more than this multiple of its volume."""
+
+
+class Hulls(NamedTuple):
+    """The hulls of cohorts while they are worked out."""
+
+    low: Int32  # [d, c]
+    high: Int32  # [d, c]
+    size: Int64  # [c] present members
+
+
+def cohort_size(k: int) -> int:
+    """The least size of a new cohort: k, and what it may lose by chance.
+
+    With as many newcomers as leavers a cohort's size varies by about its square root.
+    """
+    return k + isqrt(k - 1) + 1
+
+
+def box_people(people: People, schema: Schema, before: Cohorts, k: int) -> tuple[PersonBoxes, Cohorts]:
+    """A box for each person, shared by k people or more, and the cohorts after this release.
+
+    Ensures: the result depends on who was published with which quasi-identifiers in this and earlier releases, and on
+    nothing else; it is not random. Raises: Unpublishable if there are people, but fewer than k.
+    """
+    if 0 < len(people.persons) < k:
+        published = counted(len(people.persons), "person is", "people are")
+        raise Unpublishable(
+            f"{published} to be published, fewer than the k = {k} that must share a box; begin a series with a lower k"
+        )
+    if not before.count:
+        before = Cohorts.initial(len(people.qi))
+    extent = extent_of_codes(people.qi, schema, before.extent)
+    weight = 1.0 / np.maximum(extent[1] - extent[0], 1)
+    cohort, hulls = _returning(people, schema, before)
+    cohort = _joined(people.qi, cohort, hulls, weight, cohort_size(k))
+    cohort = _cut(people.qi, cohort, schema, extent, cohort_size(k))
+    after = before.recorded(people, cohort, (hulls.low, hulls.high), extent)
+    cohort = after.cohort[after.entries(people.persons)]
+    size = np.bincount(cohort, minlength=after.count)
+    shared = merge_small_boxes(after.low, after.high, size, k)[cohort]
+    shown, number = np.unique(shared, return_inverse=True)
+    boxes = cover_rows(people.qi, number.astype(np.int32), len(shown), schema)
+    return PersonBoxes(number.astype(np.int32), boxes), after
+
+
+def _returning(people: People, schema: Schema, before: Cohorts) -> tuple[Int32, Hulls]:
+    """The cohort of each person who stays in theirs, and the hulls of these members.
+
+    Hulls first move by the median change of everyone who is published again: people age together.
+    """
+    entry = before.entries(people.persons)
+    old = np.flatnonzero(entry >= 0)
+    low, high = before.low.copy(), before.high.copy()
+    for attribute, column in enumerate(schema.quasi_identifiers):
+        now, then = people.qi[attribute, old].astype(np.int64), before.qi[attribute, entry[old]]
+        known = (now != MISSING) & (then != MISSING)
+        drift = int(np.median(now[known] - then[known])) if known.any() else 0
+        if drift:
+            least, most = column.bounds or (MISSING + 1, 2**31 - 1)
+            for ends in (low[attribute], high[attribute]):
+                present = ends != MISSING
+                ends[present] = np.clip(ends[present].astype(np.int64) + drift, least, most)
+    cohort = np.full(len(entry), NO_COHORT, np.int32)
+    cohort[old] = before.cohort[entry[old]]
+    cohort[~_fits(people.qi, cohort, low, high)] = NO_COHORT
+    return cohort, Hulls(low, high, fit_hulls(people.qi, cohort, low, high))
+
+
+def _joined(qi: Int32, cohort: Int32, hulls: Hulls, weight: Float64, least: int) -> Int32:
+    """The cohorts once newcomers have joined those that hold them or lie near; the rest are a cohort of their own.
+
+    If the rest are too few for that, they join the nearest cohorts all the same.
+    """
+    cohort = cohort.copy()
+    new = np.flatnonzero(cohort == NO_COHORT)
+    present = np.flatnonzero(hulls.size)
+    if len(present) and len(new):
+        low, high = hulls.low[:, present], hulls.high[:, present]
+        points = np.ascontiguousarray(qi[:, new])
+        nearest = nearest_boxes(index_boxes(low, high, weight), low, high, points, weight).astype(np.int32)
+        near = _fits(points, nearest, low, high)
+        if np.count_nonzero(~near) < least:
+            near[:] = True
+        cohort[new[near]] = present[nearest[near]]
+    cohort[cohort == NO_COHORT] = hulls.low.shape[1]
+    return cohort
+
+
+def _cut(qi: Int32, cohort: Int32, schema: Schema, extent: Int64, least: int) -> Int32:
+    """The cohorts once those that are large enough are cut by Mondrian.
+
+    One run cuts all of them: their number is one more attribute, so wide that it is cut first.
+    """
+    large = np.flatnonzero(np.bincount(cohort, minlength=1)[cohort] >= 2 * least)
+    if not len(large):
+        return cohort
+    numbers, own = np.unique(cohort[large], return_inverse=True)
+    longer = 2 * len(numbers)
+    span = np.maximum(extent[1] - extent[0], 1) * longer
+    table = Table(
+        np.vstack([own.astype(np.int32), qi[:, large]]),
+        np.zeros(len(large), np.int32),
+        _with_cohort(schema),
+        np.stack([np.insert(extent[0], 0, 0), np.insert(extent[0] + span, 0, len(numbers))]),
+    )
+    piece, pieces = mondrian_classes(table, Principle(k=least))
+    first = np.zeros(pieces, np.bool_)  # the first piece of a cohort keeps its number
+    number = np.empty(pieces, np.int64)
+    number[piece] = own
+    first[np.unique(number, return_index=True)[1]] = True
+    number = np.where(first, numbers[number], int(cohort.max()) + np.cumsum(~first))
+    cut = cohort.copy()
+    cut[large] = number[piece]
+    return cut
+
+
+def _with_cohort(schema: Schema) -> Schema:
+    """The quasi-identifiers, the number of a cohort before them, and no sensitive values."""
+    unused = "-".join(schema.names) + "-"
+    columns = (QuasiIdentifier(name=unused), *schema.quasi_identifiers)
+    return Schema(quasi_identifiers=columns, sensitive=Sensitive(name=unused + "-", values=("",)))
+
+
+@compiled
+def _fits(qi: Int32, cohort: Int32, low: Int32, high: Int32) -> Bool:
+    """Whether each row fits into the hull of its cohort, without stretching it too far."""
+    fits = np.zeros(len(cohort), dtype=np.bool_)
+    for row in range(len(cohort)):
+        own = cohort[row]
+        if own < 0:
+            continue
+        growth = 1.0
+        for attribute in range(len(qi)):
+            code = np.int64(qi[attribute, row])
+            first, last = np.int64(low[attribute, own]), np.int64(high[attribute, own])
+            growth *= (max(last, code) - min(first, code) + 1) / (last - first + 1)
+        fits[row] = growth <= STRETCH
+    return fits

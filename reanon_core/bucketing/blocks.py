@@ -5,7 +5,7 @@ Paper: none; departure D13 of m-invariance.
 
 import numpy as np
 
-from reanon_core.bucketing.signatures import Signature
+from reanon_core.bucketing.signatures import Signature, Signatures
 from reanon_core.kernels.siphash import keyed_permutation
 from reanon_core.model.arrays import Bool, Int64
 
@@ -30,6 +30,21 @@ def value_blocks(pool: Int64, known: Bool, m: int, rng: np.random.Generator) -> 
     starts = range(0, distinct - distinct % m, m)
     ends = [*list(starts)[1:], distinct]
     return [_signature(ordered[start:end]) for start, end in zip(starts, ends, strict=True)]
+
+
+def blocked_rows(signatures: Signatures, pools: Int64, blocks: list[list[Signature]]) -> tuple[Signatures, Int64]:
+    """The list with the blocks of all regions, and how many rows of a region [regions, slots] go to each block.
+
+    `pools` [regions, values] are the new rows; a region without blocks gets none.
+    """
+    listed = dict.fromkeys(block for of_region in blocks for block in of_region)
+    signatures = signatures.extended([block for block in listed if block not in signatures.number])
+    blocked = np.zeros((len(pools), len(signatures.values)), np.int64)
+    for region, of_region in enumerate(blocks):
+        for block in of_region:
+            number = signatures.number[block]
+            blocked[region, signatures.offsets[number] : signatures.offsets[number + 1]] = pools[region, list(block)]
+    return signatures, blocked
 
 
 def _by_count(pool: Int64, among: Bool, rng: np.random.Generator) -> Int64:

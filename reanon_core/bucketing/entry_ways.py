@@ -1,11 +1,12 @@
 """Every way in which new rows may enter the buckets, with its chance: what `not_eligible` says, as a distribution."""
 
-from itertools import permutations
+from itertools import permutations, product
 from math import comb, factorial, prod
 from typing import NamedTuple
 
 import numpy as np
 
+from reanon_core.bucketing.blocks import blocked_rows
 from reanon_core.bucketing.count_plan import BucketCounts
 from reanon_core.bucketing.eligibility import deferred, is_eligible
 from reanon_core.bucketing.options import BucketOptions
@@ -22,7 +23,7 @@ class EntryCounts(NamedTuple):
     signatures: Signatures
     old: Int64  # [slots]
     known: Bool  # [values] values that earlier releases have shown
-    pool: Int64  # [values] all new rows
+    pools: Int64  # [regions, values] all new rows
 
 
 class EntryWay(NamedTuple):
@@ -34,26 +35,31 @@ class EntryWay(NamedTuple):
     pads: Int64  # [values]
 
 
-def entry_ways(entry: EntryCounts, options: BucketOptions, shown: list[Signature]) -> list[EntryWay]:
-    """The ways with the published buckets of new rows, `shown`; no way if such rows would be refused."""
-    signatures, old, _, pool = entry
+def entry_ways(entry: EntryCounts, options: BucketOptions, shown: list[list[Signature]]) -> list[EntryWay]:
+    """The ways with the published buckets of new rows, `shown` [regions]; no way if such rows would be refused."""
+    signatures, old, known, pools = entry
+    pool, m = pools[0], options.m
     none = np.zeros_like(pool)
-    unblocked = np.zeros(len(signatures.values), dtype=np.int64)
+    unblocked = np.zeros((1, len(signatures.values)), dtype=np.int64)
     if options.not_eligible == "defer":
-        withheld = deferred(pool, options.m)
-        return [EntryWay(1.0, BucketCounts(signatures, old, unblocked, pool - withheld), withheld, none)]
-    if is_eligible(pool, options.m):
-        return [EntryWay(1.0, BucketCounts(signatures, old, unblocked, pool), none, none)]
-    if options.not_eligible == "pad" and len(pool) >= options.m:
+        withheld = deferred(pool, m)
+        return [EntryWay(1.0, BucketCounts(signatures, old, unblocked, pools - withheld), withheld, none)]
+    if options.not_eligible == "pad" and len(pool) >= m and not is_eligible(pool, m):
         return [
-            EntryWay(chance, BucketCounts(signatures, old, unblocked, pool + pads), none, pads)
-            for chance, pads in pad_chances(pool, options.m)
+            EntryWay(chance, BucketCounts(signatures, old, unblocked, pools + pads), none, pads)
+            for chance, pads in pad_chances(pool, m)
         ]
-    if options.not_eligible != "blocks":
-        return []
+    ways_of_regions: list[list[tuple[float, list[Signature]]]] = []
+    for of_region, blocks in zip(pools, shown, strict=True):
+        if is_eligible(of_region, m):
+            ways_of_regions.append([(1.0, [])])
+        elif options.not_eligible == "blocks":
+            ways_of_regions.append(block_chances(of_region, known, m, blocks))
+        else:
+            return []
     return [
-        EntryWay(chance, _blocked(entry, blocks), none, none)
-        for chance, blocks in block_chances(pool, entry.known, options.m, shown)
+        EntryWay(prod(chance for chance, _ in way), _blocked(entry, [blocks for _, blocks in way]), none, none)
+        for way in product(*ways_of_regions)
     ]
 
 
@@ -123,11 +129,10 @@ def _tie_chance(pool: Int64, runs: list[Signature]) -> float:
     return chance
 
 
-def _blocked(entry: EntryCounts, blocks: list[Signature]) -> BucketCounts:
-    signatures = entry.signatures.extended([one for one in blocks if one not in entry.signatures.number])
-    old, blocked = np.zeros((2, len(signatures.values)), dtype=np.int64)
+def _blocked(entry: EntryCounts, blocks: list[list[Signature]]) -> BucketCounts:
+    """The counts, with the rows of a region that has blocks in its blocks."""
+    signatures, blocked = blocked_rows(entry.signatures, entry.pools, blocks)
+    old = np.zeros(len(signatures.values), dtype=np.int64)
     old[: len(entry.old)] = entry.old
-    for block in blocks:
-        number = signatures.number[block]
-        blocked[signatures.offsets[number] : signatures.offsets[number + 1]] = entry.pool[list(block)]
-    return BucketCounts(signatures, old, blocked, np.zeros_like(entry.pool))
+    left = np.where(np.array([bool(own) for own in blocks])[:, None], 0, entry.pools)
+    return BucketCounts(signatures, old, blocked, left)

@@ -23,8 +23,8 @@ CHOICES: dict[str, Any] = {
 }
 
 
-FORMER_DEFAULTS: dict[str, object] = {"balancing": "filled"}
-"""The defaults of 0.1.0 that have changed since."""
+FORMER_DEFAULTS: dict[str, object] = {"balancing": "filled", "regions": "none"}
+"""What 0.1.0 did where an option or its default is newer."""
 
 FILLED = (
     "balancing: filled tells an adversary who knows the algorithm some people's values, because a counterfeit says "

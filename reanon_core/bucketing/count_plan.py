@@ -16,7 +16,7 @@ class BucketCounts:
 
     signatures: Signatures
     old: Int64  # [slots]
-    blocked: Int64  # [regions, slots] new rows that go to the block of their value; all 0 if a region is m-eligible
+    blocked: Int64  # [regions, slots] new rows that go to the block of their value; 0 if a region is m-eligible
     pool: Int64  # [regions, values] the other new rows; m-eligible
 
 

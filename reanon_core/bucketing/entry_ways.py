@@ -1,12 +1,12 @@
 """Every way in which new rows may enter the buckets, with its chance: what `not_eligible` says, as a distribution."""
 
-from itertools import permutations, product
+from itertools import chain, pairwise, product
 from math import comb, factorial, prod
 from typing import NamedTuple
 
 import numpy as np
 
-from reanon_core.bucketing.blocks import blocked_rows
+from reanon_core.bucketing.blocks import blocked_rows, run_sizes, unblocked_rows
 from reanon_core.bucketing.count_plan import BucketCounts
 from reanon_core.bucketing.eligibility import deferred, is_eligible
 from reanon_core.bucketing.options import BucketOptions
@@ -14,7 +14,7 @@ from reanon_core.bucketing.signatures import Signature, Signatures
 from reanon_core.model.arrays import Bool, Int64
 
 MOST_BLOCKS = 6
-"""Every order of up to so many blocks is looked at."""
+"""The most blocks of a region that are looked for."""
 
 
 class EntryCounts(NamedTuple):
@@ -91,7 +91,7 @@ def pad_chances(counts: Int64, m: int) -> list[tuple[float, Int64]]:
 
 
 def block_chances(pool: Int64, known: Bool, m: int, shown: list[Signature]) -> list[tuple[float, list[Signature]]]:
-    """Every order of the blocks in which the new rows were published, with the chance that they are drawn like this.
+    """Every choice of blocks among the published buckets, in order, with the chance that they are drawn like this.
 
     Values are sorted by their count, chance decides between equal ones, and runs of m or more are cut. The chance that
     a run gets just these of the values with one count is one over the number of ways to divide them among the runs.
@@ -103,20 +103,21 @@ def block_chances(pool: Int64, known: Bool, m: int, shown: list[Signature]) -> l
             return []
         sizes, among = [m], set(np.flatnonzero(known).tolist())
     else:
-        sizes = [m] * (distinct // m - 1) + [m + distinct % m]
+        sizes = run_sizes(-np.sort(-pool[present]), m)
         among = set(np.flatnonzero(present).tolist())
-    listed = [value for block in shown for value in block]
-    if len(shown) != len(sizes) or len(shown) > MOST_BLOCKS or len(set(listed)) < len(listed):
+    if len(sizes) > MOST_BLOCKS:
         return []
-    if not among.issuperset(listed):
-        return []
-    ways = []
-    for order in permutations(shown):
-        runs = [*order, tuple(sorted(among.difference(listed)))]
-        counts = [int(count) for run in runs for count in sorted(pool[list(run)].tolist(), reverse=True)]
-        if [len(block) for block in order] == sizes and counts == sorted(counts, reverse=True):
-            ways.append((_tie_chance(pool, runs), list(order)))
-    return ways
+    counts = sorted((int(pool[value]) for value in among), reverse=True)
+    ends = np.cumsum([0, *sizes]).tolist()
+    runs: list[tuple[Signature, ...]] = [()]
+    for first, last in pairwise(ends):
+        fitting = [
+            block
+            for block in shown
+            if among.issuperset(block) and sorted(pool[list(block)].tolist(), reverse=True) == counts[first:last]
+        ]
+        runs = [(*run, block) for run in runs for block in fitting if set(block).isdisjoint(chain(*run))]
+    return [(_tie_chance(pool, [*run, tuple(among.difference(*run))]), list(run)) for run in runs]
 
 
 def _tie_chance(pool: Int64, runs: list[Signature]) -> float:
@@ -134,5 +135,4 @@ def _blocked(entry: EntryCounts, blocks: list[list[Signature]]) -> BucketCounts:
     signatures, blocked = blocked_rows(entry.signatures, entry.pools, blocks)
     old = np.zeros(len(signatures.values), dtype=np.int64)
     old[: len(entry.old)] = entry.old
-    left = np.where(np.array([bool(own) for own in blocks])[:, None], 0, entry.pools)
-    return BucketCounts(signatures, old, blocked, left)
+    return BucketCounts(signatures, old, blocked, unblocked_rows(entry.pools, blocks))

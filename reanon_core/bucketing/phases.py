@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reanon_core.bucketing.balancing import Balancing
-from reanon_core.bucketing.blocks import blocked_rows, value_blocks
+from reanon_core.bucketing.blocks import blocked_rows, unblocked_rows, value_blocks
 from reanon_core.bucketing.change_refusals import refuse_changes
 from reanon_core.bucketing.count_plan import BucketCounts, CountPlan
 from reanon_core.bucketing.division import NEW, Division, divide
@@ -193,15 +193,15 @@ def _made_eligible(
         withheld = deferred(pool, options.m)
     elif options.not_eligible == "pad":
         pads = padding(pool, options.m, rng)
+    pools = pools - withheld + pads
     blocks: list[list[Signature]] = []
-    left = []
-    for of_region in pools - withheld + pads:
+    for of_region in pools:
         own: list[Signature] = []
         if options.not_eligible == "blocks" and not is_eligible(of_region, options.m):
             own = value_blocks(of_region, known, options.m, rng)
         if not own:
             require_eligible(of_region, options.m, schema.sensitive.values)
         blocks.append(own)
-        left.append(np.zeros_like(of_region) if own else of_region)
     signatures, blocked = blocked_rows(signatures, pools, blocks)
-    return NewRows(signatures=signatures, withheld=withheld, pads=pads, blocked=blocked, pools=np.stack(left))
+    left = unblocked_rows(pools, blocks)
+    return NewRows(signatures=signatures, withheld=withheld, pads=pads, blocked=blocked, pools=left)

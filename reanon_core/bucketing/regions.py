@@ -4,7 +4,6 @@ Paper: none; departure D15 of m-invariance. New rows enter the buckets region by
 cut from quasi-identifiers and sizes. Whether they are cut at all is decided by counts that the release shows anyway.
 """
 
-from math import isqrt
 from typing import Literal
 
 import numpy as np
@@ -25,8 +24,7 @@ MOST_FREQUENT = (11, 20)
 def cells_of(qi: Int32, m: int, values: int, *, pilot: bool) -> Int32:
     """The cell of each new row [n]: cell 0 is the pilot, which may be empty, and the others are the regions.
 
-    `qi` [d, n] are the quasi-identifiers of the new rows, `values` is the number of sensitive values. The size of a
-    region grows with the square root of the rows: many rows give many regions, and each of them has many rows.
+    `qi` [d, n] are the quasi-identifiers of the new rows, `values` is the number of sensitive values.
 
     Ensures: no sensitive value is looked at.
     """
@@ -43,11 +41,23 @@ def cells_of(qi: Int32, m: int, values: int, *, pilot: bool) -> Int32:
             return cell
         along = np.lexsort(codes[::-1])  # evenly over the quasi-identifiers
         cell[along[(np.arange(size) * rows) // size]] = 0
-    least = max(LEAST_ROWS * m, isqrt(rows * m * values) // 2)
     others = np.flatnonzero(cell)
-    for number, region in enumerate(_halved(codes, others, spans, least), 1):
+    for number, region in enumerate(_halved(codes, others, spans, least_rows(rows, m, values)), 1):
         cell[region] = number
     return cell
+
+
+def least_rows(rows: int, m: int, values: int) -> int:
+    """The least number of rows of a region: many new rows give more regions, and larger ones.
+
+    Small regions make small boxes. They also make many signatures, and a value is more often too frequent in one; both
+    cost counterfeits. docs/techniques/m-invariance.md has the measurements.
+    """
+    wanted = rows * rows * m * values
+    root = round(wanted ** (1 / 3))
+    root += (root + 1) ** 3 <= wanted
+    root -= root**3 > wanted
+    return max(LEAST_ROWS * m, root // 4)
 
 
 def are_merged(cells: Int64, shown: Int64, m: int) -> bool:

@@ -26,7 +26,7 @@ def small_regions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Regions and pilots of two rows, so that tiny tables have several; any eligible pilot allows them."""
     monkeypatch.setattr(regions, "LEAST_ROWS", 1)
     monkeypatch.setattr(regions, "MOST_FREQUENT", (1, 1))
-    monkeypatch.setattr(regions, "isqrt", lambda _: 4)
+    monkeypatch.setattr(regions, "least_rows", lambda *_: 2)
 
 
 def regional_ledgers(technique: Any, wanted: int, monkeypatch: pytest.MonkeyPatch, people: int) -> Iterator[Ledger]:

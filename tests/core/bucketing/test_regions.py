@@ -29,7 +29,7 @@ def small_regions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Regions and pilots of four rows or more; any eligible pilot allows them."""
     monkeypatch.setattr(regions, "LEAST_ROWS", 2)
     monkeypatch.setattr(regions, "MOST_FREQUENT", (1, 1))
-    monkeypatch.setattr(regions, "isqrt", lambda _: 0)
+    monkeypatch.setattr(regions, "least_rows", lambda *_: 4)
 
 
 def codes(rows: int, seed: int = 1) -> np.ndarray:

@@ -54,10 +54,11 @@ def assign_new_rows(counts: BucketCounts, balanced: CountPlan, m: int, how: Assi
     """
     before = signatures = balanced.signatures
     depth = before.largest(counts.old + counts.blocked.sum(axis=0))
+    homes = int(np.count_nonzero(counts.pool.any(axis=1))) <= 2  # else scarce values have many: one in each region
     layers: list[Int64] = []
     for pool, filled in zip(counts.pool, balanced.taken - counts.blocked, strict=True):
         left = pool - np.bincount(before.values, weights=filled, minlength=len(pool)).astype(np.int64)
-        signatures, taken = assign(signatures, depth, left, m, how)
+        signatures, taken = assign(signatures, depth, left, m, how, homes=homes)
         depth = _lengthened(depth, signatures.count) + taken
         layers.append(taken)
     slots = len(signatures.values)

@@ -57,7 +57,7 @@ def least_rows(rows: int, m: int, values: int) -> int:
     root = round(wanted ** (1 / 3))
     root += (root + 1) ** 3 <= wanted
     root -= root**3 > wanted
-    return max(LEAST_ROWS * m, root // 4)
+    return max(LEAST_ROWS * m, 2 * root // 5)
 
 
 def are_merged(cells: Int64, shown: Int64, m: int) -> bool:

@@ -54,9 +54,8 @@ def least_rows(rows: int, m: int, values: int) -> int:
     cost counterfeits. docs/techniques/m-invariance.md has the measurements.
     """
     wanted = rows * rows * m * values
-    root = round(wanted ** (1 / 3))
-    root += (root + 1) ** 3 <= wanted
-    root -= root**3 > wanted
+    root: int = round(wanted ** (1 / 3))
+    root += int((root + 1) ** 3 <= wanted) - int(root**3 > wanted)  # the same on every machine
     return max(LEAST_ROWS * m, 2 * root // 5)
 
 

@@ -96,3 +96,26 @@ def test_cells_that_are_merged_because_of_their_values_would_tell_them(
         bucket = [one for one, own in likelihoods.signatures().items() if own == signature]
         chances.add(likelihoods.of(truth | {one: turned[truth[one]] for one in bucket}))
     assert (chances == {likelihoods.of(truth)}) == (not fallback)
+
+
+def test_a_block_beside_layers_gives_every_value_the_same_share() -> None:
+    """Four of seven have one value: it takes a block with one of the others, and the rest enters in a layer."""
+    technique = MInvariance(m=2, not_eligible="blocks")
+    ages = np.array([[10, 25, 31, 44, 58, 70, 85]], np.int32)
+    first = Snapshot(schema(4), np.arange(7), ages, np.array([0, 1, 0, 2, 0, 3, 0], np.int32))
+    ledger = published(technique, [first], 1)
+    assert ledger is not None
+    likelihoods = Likelihoods(technique, ledger)
+    assert sorted(Counter(likelihoods.signatures().values()).values()) == [2, 5]
+    assert require_exact(technique, ledger, likelihoods, true_world(ledger))["unequal"] == 0
+    assert shares(likelihoods)[0]["uneven"] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small_regions")
+def test_regions_give_every_value_the_same_share_in_many_series(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: Counter[str] = Counter()
+    for ledger in regional_ledgers(REGIONAL, 24, monkeypatch, people=7):
+        found += shares(Likelihoods(REGIONAL, ledger))[0]
+    assert found["people"] > 100
+    assert found["uneven"] == 0

@@ -159,3 +159,21 @@ def test_regions_need_blocks() -> None:
         more = {"n": 1} if technique is CorSplit else {}
         with pytest.raises(InvalidParameter, match="must be none unless not_eligible is blocks"):
             technique(m=2, regions="sizes", **more)
+
+
+def test_boxes_are_smaller_with_regions() -> None:
+    """Values that depend on where people are, four releases; no fixture: regions as they are."""
+    rng = np.random.default_rng(3)
+    qi = rng.integers(0, 100, (2, 6000)).astype(np.int32)
+    value = ((qi[0] // 50 + rng.integers(0, 4, 6000)) % VALUES).astype(np.int32)
+    width = {}
+    for how in ("none", "sizes"):
+        technique = MInvariance(m=2, not_eligible="blocks", regions=how)
+        series = [
+            Snapshot(schema(), here, qi[:, here], value[here])
+            for here in (np.arange(start, start + 3000) for start in (0, 800, 1600))
+        ]
+        release = replay(technique, series, np.random.default_rng(1)).entries[-1].release
+        spans = release.boxes.high - release.boxes.low
+        width[how] = float(spans[:, release.group].mean())
+    assert width["sizes"] < 0.8 * width["none"]

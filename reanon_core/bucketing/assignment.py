@@ -14,12 +14,14 @@ HOME_SHARE = 10
 """At most one in so many of the new rows goes to the home buckets of scarce values."""
 
 
-def assign(signatures: Signatures, depth: Int64, pool: Int64, m: int, how: Assignment) -> tuple[Signatures, Int64]:
+def assign(
+    signatures: Signatures, depth: Int64, pool: Int64, m: int, how: Assignment, *, homes: bool = True
+) -> tuple[Signatures, Int64]:
     """How many new rows of each value every bucket takes; new buckets are added at the end.
 
     Paper: [XT07] Figure 3 (`paper`); [XT07] Lemma 5, by which an eligible pool can always be assigned. Departure D2
     (`stable`, `deep`): before a step of the paper, fill an existing bucket; `deep` also begins with homes for scarce
-    values. docs/techniques/m-invariance.md compares the three.
+    values, unless `homes` says otherwise. docs/techniques/m-invariance.md compares the three.
 
     Requires: the pool is m-eligible; `depth` is the number of layers of each bucket, 0 if it has no rows.
     Ensures: every row of the pool is assigned, and a bucket takes equally many rows of each value of its signature.
@@ -27,10 +29,10 @@ def assign(signatures: Signatures, depth: Int64, pool: Int64, m: int, how: Assig
     pool = pool.copy()
     taken = np.zeros(signatures.count, dtype=np.int64)
     depth = depth.copy()
-    homes = _homes(_held(signatures, depth, len(pool)), pool, m) if how == "deep" else []
+    first = _homes(_held(signatures, depth, len(pool)), pool, m) if how == "deep" and homes else []
     while pool.any():
-        if homes:
-            signature, layers = homes.pop(0)
+        if first:
+            signature, layers = first.pop(0)
         else:
             bucket = -1
             if how != "paper":

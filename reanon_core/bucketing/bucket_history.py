@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reanon_core.bucketing.division import DISPLACED, NEW, divide
+from reanon_core.bucketing.regions import cells_of
 from reanon_core.bucketing.roster import NO_EPISODE, Roster
 from reanon_core.bucketing.signatures import Signature, Signatures
 from reanon_core.model.arrays import Bool, Int32, Int64
@@ -28,6 +29,7 @@ class Rows(NamedTuple):
     bucket: Int32  # [r] the number of the signature, or NOWHERE; of a withheld person, the one they get later
     group: Int32  # [r] the published group, -1 if withheld
     layers: Int32  # [r] how often that group shows each of its values
+    cell: Int32  # [r] the cell of a new row, 0 without regions
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +48,8 @@ class BucketHistory:
     """The number of sensitive values that are known at each release."""
     declared: bool
     """Whether all of them are, so that a value may be shown before a person has it."""
+    cells: int
+    """The greatest number of cells of a release."""
     had: dict[int, Signature]
     """For each displaced row, the values that no signature may have: those that the person was hidden among before, or
     all of them if the person was stranded before; ascending."""
@@ -56,8 +60,10 @@ class BucketHistory:
         return len(self.values)
 
 
-def bucket_history(ledger: Ledger, *, max_lifespan: int | None) -> BucketHistory:
+def bucket_history(ledger: Ledger, *, max_lifespan: int | None, m: int | None = None) -> BucketHistory:
     """The buckets of all releases; a person who was published `max_lifespan` times takes no part.
+
+    `m` says of which signatures regions were cut; None: there are no regions.
 
     Requires: every group shows each of its values equally often.
     Raises: InvalidParameter if a person's signature is not kept, so that the releases are of another technique.
@@ -96,7 +102,11 @@ def bucket_history(ledger: Ledger, *, max_lifespan: int | None) -> BucketHistory
         for row in np.flatnonzero(division.entry == DISPLACED).tolist():
             had[before + row] = _values_had(roster, signatures, int(here.persons[row]), values=known_values)
         at = np.full(here.size, time, dtype=np.int32)
-        parts.append(Rows(at, here.persons, here.sensitive, kind.astype(np.int32), bucket, group, often))
+        cell = np.zeros(here.size, dtype=np.int32)
+        if m is not None:
+            new = division.entry == NEW
+            cell[new] = cells_of(here.qi[:, new], m, known_values, pilot=not old.any())
+        parts.append(Rows(at, here.persons, here.sensitive, kind.astype(np.int32), bucket, group, often, cell))
         stranded = here.persons[(division.entry == DISPLACED) & ~published]
         roster = roster.with_stranded(stranded).recorded(
             division.entry[published], here.persons[published], bucket[published], here.sensitive[published]
@@ -105,13 +115,15 @@ def bucket_history(ledger: Ledger, *, max_lifespan: int | None) -> BucketHistory
     depth = np.zeros((len(shown), signatures.count), dtype=np.int64)
     for time, counts in enumerate(shown):
         depth[time, : len(counts)] = counts
+    rows = _with_later_buckets(Rows(*(np.concatenate(column) for column in zip(*parts, strict=True))))
     return BucketHistory(
-        rows=_with_later_buckets(Rows(*(np.concatenate(column) for column in zip(*parts, strict=True)))),
+        rows=rows,
         signatures=signatures,
         first_shown=np.array(first_shown, dtype=np.int32),
         depth=depth,
         values=tuple(len(entry.snapshot.schema.sensitive.values) for entry in ledger.entries),
         declared=bool(ledger.entries) and ledger.entries[0].snapshot.schema.sensitive.closed,
+        cells=1 if m is None else max(2, int(rows.cell.max(initial=0)) + 1),
         had=had,
     )
 

@@ -8,13 +8,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from reanon_core.bucketing.bucket_history import DISPLACED_ROW, NEW_ROW, NOWHERE, OLD_ROW, WITHHELD_ROW, BucketHistory
+from reanon_core.bucketing.bucket_history import NOWHERE, BucketHistory
 from reanon_core.bucketing.count_plan import CountPlan, assign_new_rows, balance_buckets
 from reanon_core.bucketing.eligibility import is_eligible
 from reanon_core.bucketing.entry_ways import EntryCounts, EntryWay, entry_ways
 from reanon_core.bucketing.episodes import block_choice, frequency_choice
 from reanon_core.bucketing.options import BucketOptions
+from reanon_core.bucketing.regions import are_merged, merged, shown_values
 from reanon_core.bucketing.signatures import Signature, Signatures, known_values
+from reanon_core.bucketing.world_counts import Displaced, WorldCounts
 from reanon_core.model.arrays import Bool, Int64
 from reanon_core.model.errors import Unpublishable
 
@@ -22,24 +24,6 @@ SAME = 1e-7
 """Log-likelihoods that differ by less are the same: products of factorials of counts differ by more, or not at all."""
 MOST_KEPT = 1000
 """The most decisions that are kept, so that they need not be made again."""
-
-
-class WorldCounts(NamedTuple):
-    """What phases 1 to 3 see of a world, release by release; slots are those of the history's signatures."""
-
-    old: Int64  # [t, slots] old rows, without displaced ones
-    new: Int64  # [t, slots] new rows, where they were published
-    withheld: Int64  # [t, values] new rows that were withheld
-    displaced: tuple[tuple["Displaced", ...], ...]  # [t] in ascending order of person
-
-
-class Displaced(NamedTuple):
-    """A person whose value is in none of their signatures."""
-
-    row: int  # of the history
-    had: Signature
-    value: int
-    bucket: int  # the number of the signature that they were published with, or NOWHERE
 
 
 class Decision(NamedTuple):
@@ -125,18 +109,28 @@ class CountLikelihood:
     def _outcomes(self, time: int, before: Signatures, counts: WorldCounts) -> Iterator[tuple[float, Signatures]]:
         """Each list of signatures after a decision that gives the published buckets, with its log-likelihood."""
         new, withheld = counts.new[time], counts.withheld[time, : self.history.values[time]]
-        pool = np.bincount(self.history.signatures.values, weights=new, minlength=len(withheld)).astype(np.int64)
-        pool = pool[: len(withheld)] + withheld
-        known = known_values(before, len(pool), declared=self.history.declared)
         old = self._numbered(before, counts.old[time])
-        placed = self._placed(before, old, counts.displaced[time], known, pool)
+        if self.options.regions != "none":
+            shown = shown_values(before, before.largest(old), len(withheld))
+            new = merged(new) if are_merged(self._by_value(new, len(withheld)), shown, self.options.m) else new
+        pools = self._by_value(new, len(withheld))
+        pools[0] += withheld
+        known = known_values(before, len(withheld), declared=self.history.declared)
+        placed = self._placed(before, old, counts.displaced[time], known, pools.sum(axis=0))
         if placed is None:
             return
         signatures, old = placed
-        for decision in self._decisions(time, signatures, old, known, pool, new):
+        for decision in self._decisions(time, EntryCounts(signatures, old, known, pools), new):
             rows = self._numbered(decision.plan.signatures, new)
             if int(rows.sum()) == int(new.sum()) and self._is_published(time, decision, rows, withheld):
-                yield decision.log_chance + _log_allocation(decision, pool, rows), decision.plan.signatures
+                yield decision.log_chance + _log_allocation(decision, pools, rows), decision.plan.signatures
+
+    def _by_value(self, new: Int64, values: int) -> Int64:
+        """New rows of each cell and value, of new rows of each cell and slot."""
+        of_slot = self.history.signatures.values
+        return np.stack([np.bincount(of_slot, weights=of_cell, minlength=values)[:values] for of_cell in new]).astype(
+            np.int64
+        )
 
     def _placed(
         self, before: Signatures, old: Int64, displaced: tuple[Displaced, ...], known: Bool, pool: Int64
@@ -166,18 +160,17 @@ class CountLikelihood:
         added[: len(old)] += old
         return signatures, added
 
-    def _decisions(
-        self, time: int, signatures: Signatures, old: Int64, known: Bool, pool: Int64, new: Int64
-    ) -> list[Decision]:
+    def _decisions(self, time: int, entry: EntryCounts, new: Int64) -> list[Decision]:
         """What the technique may decide on these counts; nothing if it would refuse them."""
-        layered = self.options.balancing == "blind" and is_eligible(pool, self.options.m)
+        signatures, old, _, pools = entry
+        layered = self.options.balancing == "blind" and all(is_eligible(pool, self.options.m) for pool in pools)
         seen = signatures.largest(old) if layered else old  # blind decisions look at the depths alone
-        key = (time, id(signatures), seen.tobytes(), pool.tobytes())
+        key = (time, id(signatures), seen.tobytes(), pools.tobytes())
         if key not in self._decided:
             self._slots_of(signatures)  # keeps the list, so that its id stays its own
-            shown = [self.history.signatures.tuples[s] for s in np.flatnonzero(self._rows_of_buckets(new)).tolist()]
-            ways = entry_ways(EntryCounts(signatures, old, known, pool), self.options, shown)
-            self._decided[key] = [self._decided_by(way) for way in ways]
+            tuples, rows = self.history.signatures.tuples, self._rows_of_buckets(new)
+            shown = [[tuples[bucket] for bucket in np.flatnonzero(of_region).tolist()] for of_region in rows]
+            self._decided[key] = [self._decided_by(way) for way in entry_ways(entry, self.options, shown)]
         return self._decided[key]
 
     def _decided_by(self, way: EntryWay) -> Decision:
@@ -185,7 +178,7 @@ class CountLikelihood:
         plan = assign_new_rows(
             way.counts, balance_buckets(way.counts, m, self.options.balancing), m, self.options.assignment
         )
-        filled = plan.taken + plan.counterfeits
+        filled = plan.taken.sum(axis=0) + plan.counterfeits
         filled[: len(way.counts.old)] += way.counts.old
         return Decision(log(way.chance), plan, plan.signatures.largest(filled), way.withheld, way.pads)
 
@@ -200,7 +193,8 @@ class CountLikelihood:
         depth = self._by_signature(plan.signatures, decision.depth)
         if self.options.not_eligible == "pad":
             # A group of counterfeits alone is not published: the bucket may be deeper than it looks.
-            fewest = -self._by_signature(plan.signatures, plan.signatures.largest(-(plan.counterfeits + invented)))
+            added = plan.counterfeits + invented.sum(axis=0)
+            fewest = -self._by_signature(plan.signatures, plan.signatures.largest(-added))
             hidden = depth - self.history.depth[time]
             return self.adds_layers or bool(((hidden >= 0) & (hidden <= fewest)).all())
         if not len(self._depths[time]):
@@ -219,8 +213,8 @@ class CountLikelihood:
     def _numbered(self, signatures: Signatures, per_slot: Int64) -> Int64:
         """Counts of the history's slots as counts of the slots of this list; slots that are not in it are left out."""
         slots = self._slots_of(signatures)
-        numbered = np.zeros(len(signatures.values), dtype=np.int64)
-        numbered[slots[slots >= 0]] = per_slot[slots >= 0]
+        numbered = np.zeros((*per_slot.shape[:-1], len(signatures.values)), dtype=np.int64)
+        numbered[..., slots[slots >= 0]] = per_slot[..., slots >= 0]
         return numbered
 
     def _slots_of(self, signatures: Signatures) -> Int64:
@@ -250,26 +244,8 @@ class CountLikelihood:
         return self._numbers[id(signatures)][1]
 
     def _rows_of_buckets(self, per_slot: Int64) -> Int64:
-        return np.add.reduceat(per_slot, self.history.signatures.offsets[:-1]) if len(per_slot) else per_slot
-
-
-def true_counts(history: BucketHistory) -> WorldCounts:
-    """The counts of the world as it is."""
-    rows, signatures = history.rows, history.signatures
-    shape = (history.releases, len(signatures.values))
-    slot = signatures.slots(np.maximum(rows.bucket, 0), rows.value) if signatures.count else rows.bucket
-    old, new = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-    for table, kind in ((old, OLD_ROW), (new, NEW_ROW)):
-        chosen = rows.kind == kind
-        np.add.at(table, (rows.time[chosen], slot[chosen]), 1)
-    withheld = np.zeros((history.releases, max(history.values)), dtype=np.int64)
-    chosen = rows.kind == WITHHELD_ROW
-    np.add.at(withheld, (rows.time[chosen], rows.value[chosen]), 1)
-    displaced: list[list[Displaced]] = [[] for _ in history.values]
-    for row in np.flatnonzero(rows.kind == DISPLACED_ROW).tolist():
-        one = Displaced(row, history.had[row], int(rows.value[row]), int(rows.bucket[row]))
-        displaced[rows.time[row]].append(one)
-    return WorldCounts(old, new, withheld, tuple(tuple(of_release) for of_release in displaced))
+        offsets = self.history.signatures.offsets[:-1]
+        return np.add.reduceat(per_slot, offsets, axis=-1) if len(offsets) else per_slot
 
 
 def _normalised(states: list[tuple[float, Signatures]]) -> tuple[list[tuple[float, Signatures]], float]:
@@ -279,11 +255,11 @@ def _normalised(states: list[tuple[float, Signatures]]) -> tuple[list[tuple[floa
     return [(weight - total, signatures) for weight, signatures in states], total
 
 
-def _log_allocation(decision: Decision, pool: Int64, rows: Int64) -> float:
-    """How likely it is that exactly these new rows of each value go to these slots, and these are withheld."""
+def _log_allocation(decision: Decision, pools: Int64, rows: Int64) -> float:
+    """How likely it is that exactly these rows of a region and value go to these slots, and these are withheld."""
     taken, pads = decision.plan.taken, decision.pads
     ways = _log_factorials(taken) - _log_factorials(taken - rows) + _log_factorials(decision.withheld)
-    return ways - _log_factorials(pool + pads) + _log_factorials(pads)
+    return ways - _log_factorials(pools + pads) + _log_factorials(pads)
 
 
 def _log_factorials(counts: Int64) -> float:

@@ -12,12 +12,12 @@ from reanon_core.model.arrays import Int64
 
 @dataclass(frozen=True, eq=False)
 class BucketCounts:
-    """The rows to place: how many old rows each slot holds, and how many new rows there are of each value."""
+    """The rows to place: how many old rows each slot holds, and how many new rows of each value each region has."""
 
     signatures: Signatures
     old: Int64  # [slots]
-    blocked: Int64  # [slots] new rows that go to the block of their value; all 0 if the new rows are m-eligible
-    pool: Int64  # [values] the other new rows; m-eligible
+    blocked: Int64  # [regions, slots] new rows that go to the block of their value; 0 if a region is m-eligible
+    pool: Int64  # [regions, values] the other new rows; m-eligible
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class CountPlan:
     """
 
     signatures: Signatures
-    taken: Int64  # [slots]
+    taken: Int64  # [regions, slots]
     counterfeits: Int64  # [slots]
 
 
@@ -39,21 +39,37 @@ def balance_buckets(counts: BucketCounts, m: int, how: Balancing) -> CountPlan:
     """
     if how == "blind":
         return CountPlan(
-            counts.signatures, counts.blocked, balance_blindly(counts.signatures, counts.old + counts.blocked)
+            counts.signatures,
+            counts.blocked,
+            balance_blindly(counts.signatures, counts.old + counts.blocked.sum(axis=0)),
         )
-    taken, counterfeits = balance(counts.signatures, counts.old, counts.pool, m)
-    return CountPlan(counts.signatures, taken, counterfeits)
+    taken, counterfeits = balance(counts.signatures, counts.old, counts.pool[0], m)
+    return CountPlan(counts.signatures, taken[None], counterfeits)
 
 
 def assign_new_rows(counts: BucketCounts, balanced: CountPlan, m: int, how: Assignment) -> CountPlan:
-    """Phase 3: assign the new rows that balancing left; new buckets are added at the end.
+    """Phase 3: assign the new rows that balancing left, region by region; new buckets are added at the end.
 
-    Paper: [XT07] Section 4.2, assignment.
+    Paper: [XT07] Section 4.2, assignment; with regions departure D15 of m-invariance.
     """
-    before, pool = balanced.signatures, counts.pool
-    filled = balanced.taken - counts.blocked
-    left = pool - np.bincount(before.values, weights=filled, minlength=len(pool)).astype(np.int64)
-    signatures, layers = assign(before, before.largest(counts.old + counts.blocked), left, m, how)
-    none = np.zeros(len(signatures.values) - len(before.values), dtype=np.int64)
-    taken = np.concatenate([balanced.taken, none]) + signatures.per_slot(layers)
-    return CountPlan(signatures, taken, np.concatenate([balanced.counterfeits, none]))
+    before = signatures = balanced.signatures
+    depth = before.largest(counts.old + counts.blocked.sum(axis=0))
+    homes = int(np.count_nonzero(counts.pool.any(axis=1))) <= 2  # else scarce values have many: one in each region
+    layers: list[Int64] = []
+    for pool, filled in zip(counts.pool, balanced.taken - counts.blocked, strict=True):
+        left = pool - np.bincount(before.values, weights=filled, minlength=len(pool)).astype(np.int64)
+        signatures, taken = assign(signatures, depth, left, m, how, homes=homes)
+        depth = _lengthened(depth, signatures.count) + taken
+        layers.append(taken)
+    slots = len(signatures.values)
+    added = [signatures.per_slot(_lengthened(taken, signatures.count)) for taken in layers]
+    return CountPlan(
+        signatures,
+        np.stack([_lengthened(taken, slots) for taken in balanced.taken]) + np.stack(added),
+        _lengthened(balanced.counterfeits, slots),
+    )
+
+
+def _lengthened(counts: Int64, length: int) -> Int64:
+    """The counts with zeros at the end."""
+    return np.concatenate([counts, np.zeros(length - len(counts), dtype=np.int64)])

@@ -1,11 +1,12 @@
 """Every way in which new rows may enter the buckets, with its chance: what `not_eligible` says, as a distribution."""
 
-from itertools import permutations
+from itertools import chain, pairwise, product
 from math import comb, factorial, prod
 from typing import NamedTuple
 
 import numpy as np
 
+from reanon_core.bucketing.blocks import blocked_rows, run_sizes, unblocked_rows
 from reanon_core.bucketing.count_plan import BucketCounts
 from reanon_core.bucketing.eligibility import deferred, is_eligible
 from reanon_core.bucketing.options import BucketOptions
@@ -13,7 +14,7 @@ from reanon_core.bucketing.signatures import Signature, Signatures
 from reanon_core.model.arrays import Bool, Int64
 
 MOST_BLOCKS = 6
-"""Every order of up to so many blocks is looked at."""
+"""The most blocks of a region that are looked for."""
 
 
 class EntryCounts(NamedTuple):
@@ -22,7 +23,7 @@ class EntryCounts(NamedTuple):
     signatures: Signatures
     old: Int64  # [slots]
     known: Bool  # [values] values that are declared or were shown before
-    pool: Int64  # [values] all new rows
+    pools: Int64  # [regions, values] all new rows
 
 
 class EntryWay(NamedTuple):
@@ -34,26 +35,31 @@ class EntryWay(NamedTuple):
     pads: Int64  # [values]
 
 
-def entry_ways(entry: EntryCounts, options: BucketOptions, shown: list[Signature]) -> list[EntryWay]:
-    """The ways with the published buckets of new rows, `shown`; no way if such rows would be refused."""
-    signatures, old, _, pool = entry
+def entry_ways(entry: EntryCounts, options: BucketOptions, shown: list[list[Signature]]) -> list[EntryWay]:
+    """The ways with the published buckets of new rows, `shown` [regions]; no way if such rows would be refused."""
+    signatures, old, known, pools = entry
+    pool, m = pools[0], options.m
     none = np.zeros_like(pool)
-    unblocked = np.zeros(len(signatures.values), dtype=np.int64)
+    unblocked = np.zeros((1, len(signatures.values)), dtype=np.int64)
     if options.not_eligible == "defer":
-        withheld = deferred(pool, options.m)
-        return [EntryWay(1.0, BucketCounts(signatures, old, unblocked, pool - withheld), withheld, none)]
-    if is_eligible(pool, options.m):
-        return [EntryWay(1.0, BucketCounts(signatures, old, unblocked, pool), none, none)]
-    if options.not_eligible == "pad" and len(pool) >= options.m:
+        withheld = deferred(pool, m)
+        return [EntryWay(1.0, BucketCounts(signatures, old, unblocked, pools - withheld), withheld, none)]
+    if options.not_eligible == "pad" and len(pool) >= m and not is_eligible(pool, m):
         return [
-            EntryWay(chance, BucketCounts(signatures, old, unblocked, pool + pads), none, pads)
-            for chance, pads in pad_chances(pool, options.m)
+            EntryWay(chance, BucketCounts(signatures, old, unblocked, pools + pads), none, pads)
+            for chance, pads in pad_chances(pool, m)
         ]
-    if options.not_eligible != "blocks":
-        return []
+    ways_of_regions: list[list[tuple[float, list[Signature]]]] = []
+    for of_region, blocks in zip(pools, shown, strict=True):
+        if is_eligible(of_region, m):
+            ways_of_regions.append([(1.0, [])])
+        elif options.not_eligible == "blocks":
+            ways_of_regions.append(block_chances(of_region, known, m, blocks))
+        else:
+            return []
     return [
-        EntryWay(chance, _blocked(entry, blocks), none, none)
-        for chance, blocks in block_chances(pool, entry.known, options.m, shown)
+        EntryWay(prod(chance for chance, _ in way), _blocked(entry, [blocks for _, blocks in way]), none, none)
+        for way in product(*ways_of_regions)
     ]
 
 
@@ -85,7 +91,7 @@ def pad_chances(counts: Int64, m: int) -> list[tuple[float, Int64]]:
 
 
 def block_chances(pool: Int64, known: Bool, m: int, shown: list[Signature]) -> list[tuple[float, list[Signature]]]:
-    """Every order of the blocks in which the new rows were published, with the chance that they are drawn like this.
+    """Every choice of blocks among the published buckets, in order, with the chance that they are drawn like this.
 
     Values are sorted by their count, chance decides between equal ones, and runs of m or more are cut. The chance that
     a run gets just these of the values with one count is one over the number of ways to divide them among the runs.
@@ -97,20 +103,21 @@ def block_chances(pool: Int64, known: Bool, m: int, shown: list[Signature]) -> l
             return []
         sizes, among = [m], set(np.flatnonzero(known).tolist())
     else:
-        sizes = [m] * (distinct // m - 1) + [m + distinct % m]
+        sizes = run_sizes(-np.sort(-pool[present]), m)
         among = set(np.flatnonzero(present).tolist())
-    listed = [value for block in shown for value in block]
-    if len(shown) != len(sizes) or len(shown) > MOST_BLOCKS or len(set(listed)) < len(listed):
+    if len(sizes) > MOST_BLOCKS:
         return []
-    if not among.issuperset(listed):
-        return []
-    ways = []
-    for order in permutations(shown):
-        runs = [*order, tuple(sorted(among.difference(listed)))]
-        counts = [int(count) for run in runs for count in sorted(pool[list(run)].tolist(), reverse=True)]
-        if [len(block) for block in order] == sizes and counts == sorted(counts, reverse=True):
-            ways.append((_tie_chance(pool, runs), list(order)))
-    return ways
+    counts = sorted((int(pool[value]) for value in among), reverse=True)
+    ends = np.cumsum([0, *sizes]).tolist()
+    runs: list[tuple[Signature, ...]] = [()]
+    for first, last in pairwise(ends):
+        fitting = [
+            block
+            for block in shown
+            if among.issuperset(block) and sorted(pool[list(block)].tolist(), reverse=True) == counts[first:last]
+        ]
+        runs = [(*run, block) for run in runs for block in fitting if set(block).isdisjoint(chain(*run))]
+    return [(_tie_chance(pool, [*run, tuple(among.difference(*run))]), list(run)) for run in runs]
 
 
 def _tie_chance(pool: Int64, runs: list[Signature]) -> float:
@@ -123,11 +130,9 @@ def _tie_chance(pool: Int64, runs: list[Signature]) -> float:
     return chance
 
 
-def _blocked(entry: EntryCounts, blocks: list[Signature]) -> BucketCounts:
-    signatures = entry.signatures.extended([one for one in blocks if one not in entry.signatures.number])
-    old, blocked = np.zeros((2, len(signatures.values)), dtype=np.int64)
+def _blocked(entry: EntryCounts, blocks: list[list[Signature]]) -> BucketCounts:
+    """The counts, with the rows of a region that has blocks in its blocks."""
+    signatures, blocked = blocked_rows(entry.signatures, entry.pools, blocks)
+    old = np.zeros(len(signatures.values), dtype=np.int64)
     old[: len(entry.old)] = entry.old
-    for block in blocks:
-        number = signatures.number[block]
-        blocked[signatures.offsets[number] : signatures.offsets[number + 1]] = entry.pool[list(block)]
-    return BucketCounts(signatures, old, blocked, np.zeros_like(entry.pool))
+    return BucketCounts(signatures, old, blocked, unblocked_rows(entry.pools, blocks))

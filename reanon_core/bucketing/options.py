@@ -5,6 +5,7 @@ from typing import Any, Literal, Protocol, get_args
 
 from reanon_core.bucketing.assignment import Assignment
 from reanon_core.bucketing.balancing import Balancing
+from reanon_core.bucketing.regions import Regions
 from reanon_core.model.errors import InvalidSchema, Problem
 from reanon_core.model.schema import Schema
 
@@ -16,13 +17,14 @@ CHOICES: dict[str, Any] = {
     "balancing": Balancing,
     "assignment": Assignment,
     "not_eligible": NotEligibleRule,
+    "regions": Regions,
     "on_sensitive_change": SensitiveChange,
     "on_qi_change": QiChange,
 }
 
 
-FORMER_DEFAULTS: dict[str, object] = {"balancing": "filled"}
-"""The defaults of 0.1.0 that have changed since."""
+FORMER_DEFAULTS: dict[str, object] = {"balancing": "filled", "regions": "none"}
+"""What 0.1.0 did where an option or its default is newer."""
 
 FILLED = (
     "balancing: filled tells an adversary who knows the algorithm some people's values, because a counterfeit says "
@@ -52,6 +54,10 @@ class BucketOptions(Protocol):
         """What happens if the new rows are not m-eligible."""
 
     @property
+    def regions(self) -> Regions:
+        """How new rows are divided by their quasi-identifiers before they are assigned."""
+
+    @property
     def on_sensitive_change(self) -> SensitiveChange:
         """What happens if a person's sensitive value changed."""
 
@@ -72,9 +78,15 @@ def least_m_problems(m: object) -> Iterator[Problem]:
 
 
 def block_problems(options: BucketOptions) -> Iterator[Problem]:
-    """What is wrong with blocks: they keep their promise only if balancing does not look at values either."""
+    """What is wrong with blocks and regions.
+
+    Blocks keep their promise only if balancing does not look at values either. A region that is not m-eligible needs a
+    way out, and only blocks do not look at values.
+    """
     if options.not_eligible == "blocks" and options.balancing != "blind":
         yield Problem("not_eligible", "not be blocks unless balancing is blind", "blocks")
+    if options.regions != "none" and options.not_eligible != "blocks":
+        yield Problem("regions", "be none unless not_eligible is blocks", options.regions)
 
 
 def bucket_caution(options: BucketOptions) -> str:

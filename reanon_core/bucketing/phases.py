@@ -5,19 +5,22 @@ from dataclasses import dataclass
 import numpy as np
 
 from reanon_core.bucketing.balancing import Balancing
-from reanon_core.bucketing.blocks import value_blocks
+from reanon_core.bucketing.blocks import blocked_rows, unblocked_rows, value_blocks
 from reanon_core.bucketing.change_refusals import refuse_changes
 from reanon_core.bucketing.count_plan import BucketCounts, CountPlan
 from reanon_core.bucketing.division import NEW, Division, divide
 from reanon_core.bucketing.eligibility import deferred, is_eligible, padding, require_eligible
 from reanon_core.bucketing.episodes import begun_episodes, block_choice, frequency_choice
+from reanon_core.bucketing.layout import NEW as NEW_SLOT
 from reanon_core.bucketing.layout import STRANDED, Layout, lay_out
 from reanon_core.bucketing.options import BucketOptions
+from reanon_core.bucketing.regions import allocated_slots, are_merged, cells_of, merged, shown_values
 from reanon_core.bucketing.signatures import Signature, Signatures, known_values
 from reanon_core.bucketing.state import BucketState
 from reanon_core.kernels.counting_sort import counting_order
 from reanon_core.kernels.siphash import fresh_key, keyed_permutation, siphash_words
-from reanon_core.model.arrays import Bool, Int32, Int64
+from reanon_core.kernels.uniform_order import uniform_order
+from reanon_core.model.arrays import Bool, Int32, Int64, UInt64
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 
@@ -32,6 +35,7 @@ class DividedRows:
     stranded: int
     """How many rows are withheld because no signature is left for their new value."""
     pads: Int64  # [values] counterfeits that are added to the new rows
+    region: Int32  # [n] the region of each new row
     counts: BucketCounts
 
 
@@ -52,29 +56,47 @@ def divide_rows(
         on_sensitive_change=options.on_sensitive_change,
         on_qi_change=options.on_qi_change,
     )
-    new = snapshot.sensitive[division.entry == NEW]
-    pool = np.bincount(new, minlength=len(snapshot.schema.sensitive.values)).astype(np.int64)
+    pool = np.bincount(snapshot.sensitive[division.entry == NEW], minlength=len(snapshot.schema.sensitive.values))
+    pool = pool.astype(np.int64)
     known = known_values(state.signatures, len(pool), declared=snapshot.schema.sensitive.closed)
     signature = np.full(snapshot.size, -1, dtype=np.int32)
     old = division.entry >= 0
     signature[old] = state.roster.signature[division.entry[old]]
     old_slot = _old_slots(snapshot, state.signatures, signature)
+    depth = state.signatures.largest(_old_counts(old_slot, state.signatures))
     choice = frequency_choice(state.signatures, pool, options.m)
     if options.balancing == "blind":
-        depth = state.signatures.largest(_old_counts(old_slot, state.signatures))
         choice = block_choice(state.signatures, depth, known | (pool > 0), options.m)
     begun = begun_episodes(snapshot, division, state.roster, state.signatures, choice)
     old_slot = np.maximum(old_slot, _old_slots(snapshot, begun.signatures, begun.signature))
     old_slot[begun.stranded] = STRANDED
-    entry = _made_eligible(pool, known, begun.signatures, options, snapshot.schema, rng)
+    region, pools = np.zeros(snapshot.size, dtype=np.int32), pool[None]
+    if options.regions == "sizes":
+        shown = shown_values(state.signatures, depth, len(pool))
+        region, pools = _regions(snapshot, division, shown, options.m)
+    entry = _made_eligible(pools, known, begun.signatures, options, snapshot.schema, rng)
     return DividedRows(
         division=division,
         old_slot=old_slot,
         withheld=entry.withheld,
         stranded=len(begun.stranded),
         pads=entry.pads,
-        counts=BucketCounts(entry.signatures, _old_counts(old_slot, entry.signatures), entry.blocked, entry.pool),
+        region=region,
+        counts=BucketCounts(entry.signatures, _old_counts(old_slot, entry.signatures), entry.blocked, entry.pools),
     )
+
+
+def _regions(snapshot: Snapshot, division: Division, shown: Int64, m: int) -> tuple[Int32, Int64]:
+    """The region of each new row [n], and how many new rows of each value each region has [regions, values]."""
+    new = np.flatnonzero(division.entry == NEW)
+    cell = cells_of(snapshot.qi[:, new], m, len(shown), pilot=not shown.any())
+    cells = np.zeros((max(2, int(cell.max(initial=0)) + 1), len(shown)), dtype=np.int64)
+    np.add.at(cells, (cell, snapshot.sensitive[new]), 1)
+    if are_merged(cells, shown, m):
+        cell, cells = np.minimum(cell, 1), merged(cells)
+    region = np.zeros(snapshot.size, dtype=np.int32)
+    region[new] = cell
+    return region, cells
 
 
 def _old_slots(snapshot: Snapshot, signatures: Signatures, signature: Int32) -> Int32:
@@ -97,11 +119,14 @@ def move_rows(
     Ensures (`blind`): the slots of a bucket come in random order and the rows of a slot in another, both independent of
     which new rows a slot got. So what follows sees lists of rows without their values.
     """
-    slot_at = np.arange(len(plan.taken), dtype=np.int32)
+    taken = plan.taken.sum(axis=0)
+    slot_at = np.arange(len(taken), dtype=np.int32)
     order, allocation = siphash_words(snapshot.persons, fresh_key(rng)), None
     old_slot = divided.old_slot
     if balancing == "blind":
         allocation = siphash_words(snapshot.persons, fresh_key(rng))
+        if len(plan.taken) > 1:
+            old_slot, taken = _with_new_rows(snapshot, divided, plan, allocation), np.zeros_like(taken)
         slot_at = _shuffled_slots(plan.signatures, rng)
         place = np.empty(len(slot_at) + 1, dtype=np.int32)  # the last one is for new rows
         place[slot_at] = np.arange(len(slot_at), dtype=np.int32)
@@ -111,13 +136,24 @@ def move_rows(
         old_slot=old_slot,
         sensitive=snapshot.sensitive,
         withheld=divided.withheld,
-        taken=plan.taken[slot_at],
+        taken=taken[slot_at],
         pads=divided.pads,
         counterfeits=plan.counterfeits[slot_at],
         order=order,
         allocation=allocation,
         rng=rng,
     )
+
+
+def _with_new_rows(snapshot: Snapshot, divided: DividedRows, plan: CountPlan, allocation: UInt64) -> Int32:
+    """The slot of each row, old or new; the new rows of a region and a value are allocated in random order."""
+    slot = divided.old_slot.copy()
+    new = np.flatnonzero(slot == NEW_SLOT)
+    in_order = uniform_order(allocation[new])
+    slot[new] = allocated_slots(
+        divided.region[new], snapshot.sensitive[new], in_order, plan.taken, plan.signatures.values
+    )
+    return slot
 
 
 def _shuffled_slots(signatures: Signatures, rng: np.random.Generator) -> Int32:
@@ -134,43 +170,37 @@ class NewRows:
     signatures: Signatures
     withheld: Int64  # [values]
     pads: Int64  # [values]
-    blocked: Int64  # [slots]
-    pool: Int64  # [values]
+    blocked: Int64  # [regions, slots]
+    pools: Int64  # [regions, values]
 
 
 def _made_eligible(
-    pool: Int64,
+    pools: Int64,
     known: Bool,
     signatures: Signatures,
     options: BucketOptions,
     schema: Schema,
     rng: np.random.Generator,
 ) -> NewRows:
-    """Make the new rows m-eligible, as `not_eligible` says.
+    """Make the new rows of every region m-eligible, as `not_eligible` says.
 
     Raises: NotEligible, Unpublishable.
     """
+    pool = pools.sum(axis=0)
     withheld, pads = np.zeros_like(pool), np.zeros_like(pool)
-    blocks: list[Signature] = []
     if options.not_eligible == "defer":
         withheld = deferred(pool, options.m)
     elif options.not_eligible == "pad":
         pads = padding(pool, options.m, rng)
-    elif options.not_eligible == "blocks" and not is_eligible(pool, options.m):
-        blocks = value_blocks(pool, known, options.m, rng)
-    if not blocks:
-        left = pool - withheld + pads
-        require_eligible(left, options.m, schema.sensitive.values)
-        return NewRows(
-            signatures=signatures,
-            withheld=withheld,
-            pads=pads,
-            blocked=np.zeros(len(signatures.values), np.int64),
-            pool=left,
-        )
-    signatures = signatures.extended([block for block in blocks if block not in signatures.number])
-    blocked = np.zeros(len(signatures.values), np.int64)
-    for block in blocks:
-        number = signatures.number[block]
-        blocked[signatures.offsets[number] : signatures.offsets[number + 1]] = pool[list(block)]
-    return NewRows(signatures=signatures, withheld=withheld, pads=pads, blocked=blocked, pool=np.zeros_like(pool))
+    pools = pools - withheld + pads
+    blocks: list[list[Signature]] = []
+    for of_region in pools:
+        own: list[Signature] = []
+        if options.not_eligible == "blocks" and not is_eligible(of_region, options.m):
+            own = value_blocks(of_region, known, options.m, rng)
+        if not own:
+            require_eligible(of_region, options.m, schema.sensitive.values)
+        blocks.append(own)
+    signatures, blocked = blocked_rows(signatures, pools, blocks)
+    left = unblocked_rows(pools, blocks)
+    return NewRows(signatures=signatures, withheld=withheld, pads=pads, blocked=blocked, pools=left)

@@ -32,8 +32,9 @@ from reanon_core.bucketing.bucket_history import (
     BucketHistory,
     bucket_history,
 )
-from reanon_core.bucketing.count_likelihood import CountLikelihood, WorldCounts, true_counts
+from reanon_core.bucketing.count_likelihood import CountLikelihood
 from reanon_core.bucketing.options import BucketOptions
+from reanon_core.bucketing.world_counts import WorldCounts, true_counts
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.ledger import Ledger
 from reanon_core.model.reading import Reading
@@ -57,7 +58,8 @@ def bucket_readings(
     Ensures: the first arrangement is the truth; an arrangement that is ruled out cannot have been published like this.
     Raises: InvalidParameter if a person's signature is not kept.
     """
-    history = bucket_history(ledger, max_lifespan=max_lifespan)
+    m = options.m if options.regions != "none" else None
+    history = bucket_history(ledger, max_lifespan=max_lifespan, m=m)
     likelihood = CountLikelihood(history, options, adds_layers)
     counts = true_counts(history)
     truth = likelihood.truth(counts)
@@ -161,11 +163,11 @@ def _worlds(
     signature = signatures.values[low:high]
     kind, places = rows.kind[members], arrangements.shape[1]
     old_rows, new_rows, withheld_rows = (
-        np.bincount(place[chosen].astype(np.int64) * history.releases + rows.time[members[chosen]], minlength=size)
-        .reshape(places, history.releases)
-        .astype(np.int64)
-        for size, chosen in ((places * history.releases, kind == one) for one in (OLD_ROW, NEW_ROW, WITHHELD_ROW))
+        np.zeros((places, history.releases, history.cells), dtype=np.int64) for _ in range(3)
     )
+    for table, one in ((old_rows, OLD_ROW), (new_rows, NEW_ROW), (withheld_rows, WITHHELD_ROW)):
+        chosen = members[kind == one]
+        np.add.at(table, (place[kind == one], rows.time[chosen], rows.cell[chosen]), 1)
     moving = kind == DISPLACED_ROW
     moved = dict(zip(members[moving].tolist(), place[moving].tolist(), strict=True))
     known = counts.withheld.T.copy()
@@ -173,13 +175,14 @@ def _worlds(
     np.subtract.at(known, (rows.value[withheld_here], rows.time[withheld_here]), 1)
     for arrangement in arrangements:
         old, new, withheld = counts.old.copy(), counts.new.copy(), counts.withheld
-        for table, of_place in ((old, old_rows), (new, new_rows)):
-            part = np.zeros((high - low, history.releases), dtype=np.int64)
-            np.add.at(part, arrangement, of_place)
-            table[:, low:high] = part.T
+        old_part, new_part = np.zeros((2, high - low, history.releases, history.cells), dtype=np.int64)
+        np.add.at(old_part, arrangement, old_rows)
+        np.add.at(new_part, arrangement, new_rows)
+        old[:, low:high] = old_part.sum(axis=2).T
+        new[:, :, low:high] = new_part.transpose(1, 2, 0)
         if len(withheld_here):
             by_value = known.copy()
-            np.add.at(by_value, signature[arrangement], withheld_rows)
+            np.add.at(by_value, signature[arrangement], withheld_rows.sum(axis=2))
             withheld = by_value.T
         displaced = counts.displaced
         if moved:

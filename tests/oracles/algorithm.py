@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import pairwise, permutations
+from itertools import pairwise, permutations, product
 from math import factorial, prod
 from typing import Any
 from unittest.mock import patch
@@ -20,6 +20,7 @@ import numpy as np
 from reanon_core.bucketing import blocks, eligibility, layout, phases
 from reanon_core.bucketing.bucketed_plan import BucketedPlan
 from reanon_core.bucketing.layout import Layout, lay_out
+from reanon_core.bucketing.regions import allocated_slots
 from reanon_core.model.errors import Unpublishable
 from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.model.snapshot import Snapshot
@@ -192,7 +193,7 @@ def _releases(
         patch.object(eligibility, "keyed_permutation", first_draw),
     ):
         _plan(technique, snapshot, state, Draw())
-    draws = [np.array(draw) for draw in permutations(range(asked[0]))] if asked else [None]
+    draws = list(product(*(permutations(range(count)) for count in asked)))
     for draw in draws:
         found = _release(technique, snapshot, state, shown, draw, ties=ties)
         if found is not None:
@@ -203,14 +204,16 @@ def _releases(
 class Draw:
     """One outcome of every random choice of phases 1 to 3."""
 
-    values: Any = None
-    """The order of values from which blocks or padding counterfeits are drawn."""
+    values: Sequence[Sequence[int]] = ()
+    """The orders of values from which blocks, region by region, or padding counterfeits are drawn."""
     order: Any = None
     allocation: Any = None
     slots: Any = None
     pad_places: Any = None
     laid_out: dict[str, Any] = field(default_factory=dict)
     """What was handed to the layout: the counts that phases 1 to 3 decided on."""
+    allocated: dict[str, Any] = field(default_factory=dict)
+    """With regions: the region of each new row, and how many rows of each region every slot takes."""
 
 
 def _plan(technique: Any, snapshot: Snapshot, state: Any, draw: Draw) -> BucketedPlan | None:
@@ -218,11 +221,17 @@ def _plan(technique: Any, snapshot: Snapshot, state: Any, draw: Draw) -> Buckete
         draw.laid_out.update(given)
         return lay_out(**given)
 
+    def allocated(region: Any, sensitive: Any, in_order: Any, taken: Any, values: Any) -> Any:
+        draw.allocated.update(region=region, taken=taken)
+        return allocated_slots(region, sensitive, in_order, taken, values)
+
     with ExitStack() as patches:
         patches.enter_context(patch.object(phases, "lay_out", laid_out))
-        if draw.values is not None:
+        patches.enter_context(patch.object(phases, "allocated_slots", allocated))
+        if draw.values:
+            orders = [np.array(order) for order in draw.values]
             for module in (blocks, eligibility):
-                patches.enter_context(patch.object(module, "keyed_permutation", lambda *_: draw.values))
+                patches.enter_context(patch.object(module, "keyed_permutation", lambda *_: orders.pop(0)))
         if draw.pad_places is not None:
             patches.enter_context(patch.object(layout, "_pad_places", lambda *_: draw.pad_places))
         if draw.allocation is not None:
@@ -249,10 +258,12 @@ def _release(
     if any(one not in number for one in signature.values()):
         return None
     new = snapshot.persons[plan.division.entry == -1].tolist()
-    value = dict(zip(snapshot.persons.tolist(), snapshot.sensitive.tolist(), strict=True))
+    kinds = _kinds(snapshot, plan, decided.allocated)
+    value = dict(zip(snapshot.persons.tolist(), kinds.tolist(), strict=True))
     wanted = Counter((value[person], number.get(signature.get(person), -1)) for person in new)
-    taken = _taken(plan, decided.laid_out)
-    pads, withheld = decided.laid_out["pads"].tolist(), decided.laid_out["withheld"].tolist()
+    taken = _taken(plan, decided)
+    regions = len(decided.allocated.get("taken", [0]))
+    pads, withheld = (decided.laid_out[counts].tolist() * regions for counts in ("pads", "withheld"))
     if any(wanted[key] > taken[key] for key in wanted) or any(
         wanted[one, -1] < withheld[one] for one in range(len(withheld))
     ):
@@ -295,12 +306,24 @@ def _release(
     return chance, technique.advance(state, snapshot, following)
 
 
-def _taken(plan: BucketedPlan, laid_out: Mapping[str, Any]) -> Counter[tuple[int, int]]:
-    """How many new rows and padding counterfeits of each value every bucket takes; -1 is the bucket of the withheld."""
+def _kinds(snapshot: Snapshot, plan: BucketedPlan, allocated: Mapping[str, Any]) -> Any:
+    """The value of each row; with regions, another number for the same value in another region."""
+    kinds = snapshot.sensitive.copy()
+    if allocated:
+        kinds[plan.division.entry == -1] += allocated["region"] * len(snapshot.schema.sensitive.values)
+    return kinds
+
+
+def _taken(plan: BucketedPlan, decided: Draw) -> Counter[tuple[int, int]]:
+    """How many new rows and padding counterfeits of each kind every bucket takes; -1 is the bucket of the withheld."""
     bucket = np.repeat(np.arange(plan.signatures.count), np.diff(plan.signatures.offsets)).tolist()
-    taken = Counter({(value, -1): n for value, n in enumerate(laid_out["withheld"].tolist())})
-    for value, one, n in zip(laid_out["values"].tolist(), bucket, laid_out["taken"].tolist(), strict=True):
-        taken[value, one] += n
+    values, withheld = plan.signatures.values.tolist(), decided.laid_out["withheld"].tolist()
+    taken = Counter({(value, -1): n for value, n in enumerate(withheld)})
+    if not decided.allocated:
+        values = decided.laid_out["values"].tolist()
+    for region, of_region in enumerate(decided.allocated.get("taken", [decided.laid_out["taken"]])):
+        for value, one, n in zip(values, bucket, of_region.tolist(), strict=True):
+            taken[value + region * len(withheld), one] += n
     return taken
 
 

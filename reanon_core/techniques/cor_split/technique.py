@@ -27,6 +27,7 @@ from reanon_core.bucketing.options import (
 )
 from reanon_core.bucketing.phases import divide_rows, move_rows
 from reanon_core.bucketing.reading import bucket_readings
+from reanon_core.bucketing.regions import Regions
 from reanon_core.inference.view.membership import Membership
 from reanon_core.model.arrays import Bool, Int32
 from reanon_core.model.errors import InvalidParameter, Problem, Unpublishable, counted, require
@@ -100,6 +101,8 @@ class CorSplit:
     """How new rows are assigned: as in the paper, to existing buckets first (stable), or to deep ones first (deep)."""
     not_eligible: NotEligibleRule = "refuse"
     """If a value is too frequent among the new rows: refuse, form blocks of values, defer the surplus, or pad."""
+    regions: Regions = "none"
+    """Whether new rows enter region by region, for smaller boxes: none, or regions by quasi-identifiers and sizes."""
     on_sensitive_change: SensitiveChange = "refuse"
     """What to do if a person's sensitive value changed: refuse, or begin an episode (same or disjoint signature)."""
     on_qi_change: QiChange = "allow"
@@ -107,9 +110,8 @@ class CorSplit:
 
     def __post_init__(self) -> None:
         """Validate the parameters, and choose n once for all releases."""
-        choices = {**CHOICES, "on_lifespan": OnLifespan, "partition": Partition}
-        problems = [*least_m_problems(self.m), *self._degree_problems(), *choice_problems(self, choices)]
-        problems += block_problems(self)
+        problems = [*least_m_problems(self.m), *self._degree_problems(), *block_problems(self)]
+        problems += choice_problems(self, {**CHOICES, "on_lifespan": OnLifespan, "partition": Partition})
         if not isinstance(self.strict, bool):
             problems.append(Problem("strict", "be true or false", str(self.strict)))
         if not is_whole(self.combine) or not LEAST_COMBINED <= self.combine <= MOST_COMBINED:

@@ -25,6 +25,7 @@ from reanon_core.bucketing.options import (
 )
 from reanon_core.bucketing.phases import divide_rows, move_rows
 from reanon_core.bucketing.reading import bucket_readings
+from reanon_core.bucketing.regions import Regions
 from reanon_core.model.errors import InvalidParameter, require
 from reanon_core.model.ledger import Ledger
 from reanon_core.model.packing import Packable
@@ -59,6 +60,8 @@ class MInvariance:
     """How new rows are assigned: as in the paper, to existing buckets first (stable), or to deep ones first (deep)."""
     not_eligible: NotEligibleRule = "refuse"
     """If a value is too frequent among the new rows: refuse, form blocks of values, defer the surplus, or pad."""
+    regions: Regions = "none"
+    """Whether new rows enter region by region, for smaller boxes: none, or regions by quasi-identifiers and sizes."""
     on_sensitive_change: SensitiveChange = "refuse"
     """What to do if a person's sensitive value changed: refuse, or begin an episode (same or disjoint signature)."""
     on_qi_change: QiChange = "allow"

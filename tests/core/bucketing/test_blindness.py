@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from reanon_core.bucketing import blocks, phases
 from reanon_core.bucketing.balancing import balance_blindly
+from reanon_core.bucketing.blocks import unblocked_rows
 from reanon_core.bucketing.bucket_split import split_buckets
 from reanon_core.bucketing.count_plan import CountPlan, assign_new_rows, balance_buckets
+from reanon_core.bucketing.eligibility import is_eligible
 from reanon_core.bucketing.episodes import block_choice, partition_of_values
 from reanon_core.bucketing.layout import lay_out
 from reanon_core.bucketing.phases import DividedRows, divide_rows, move_rows
@@ -237,7 +239,12 @@ def test_phase_4_makes_the_same_groups_whatever_the_values_of_the_slots_are(
 
 @pytest.mark.parametrize(
     ("pool", "known"),
-    [([4, 1, 1, 0, 0], [1, 1, 1, 1, 1]), ([3, 3, 1, 1, 0], [0, 0, 0, 0, 0]), ([2, 0, 0, 0, 0], [1, 1, 1, 0, 1])],
+    [
+        ([4, 1, 1, 0, 0], [1, 1, 1, 1, 1]),
+        ([9, 3, 3, 1, 1], [0, 0, 0, 0, 0]),
+        ([9, 5, 1, 1, 1], [0, 0, 0, 0, 0]),
+        ([2, 0, 0, 0, 0], [1, 1, 1, 0, 1]),
+    ],
 )
 @pytest.mark.parametrize("m", [2, 3])
 def test_blocks_are_equally_likely_after_a_permutation_inside_one_of_them(
@@ -260,7 +267,8 @@ def test_blocks_are_equally_likely_after_a_permutation_inside_one_of_them(
     true = shares(pool)
     for made, draws in true.items():
         assert all(len(block) >= m for block in made)
-        assert {v for block in made for v in block} >= {v for v, count in enumerate(pool) if count} or not made
+        left = unblocked_rows(np.array([pool]), [list(made)])[0]
+        assert is_eligible(left, m) or not made
         for block in made:
             for order in permutations(block):
                 turned = list(pool)

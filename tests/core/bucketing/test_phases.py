@@ -101,14 +101,15 @@ def test_every_bucket_ends_balanced_and_every_new_row_is_placed(
     case: tuple[int, Signatures, np.ndarray, np.ndarray], how: str, balancing: str
 ) -> None:
     m, signatures, old, pool = case
-    counts = BucketCounts(signatures, old, np.zeros_like(old), pool)
+    counts = BucketCounts(signatures, old, np.zeros_like(old)[None], pool[None])
     plan = assign_new_rows(counts, balance_buckets(counts, m, balancing), m, how)
-    total = plan.taken + plan.counterfeits
+    taken = plan.taken[0]
+    total = taken + plan.counterfeits
     total[: len(old)] += old
     for number in range(plan.signatures.count):
         slots = total[plan.signatures.offsets[number] : plan.signatures.offsets[number + 1]]
         assert len(set(slots.tolist())) == 1
-    assert np.bincount(plan.signatures.values, plan.taken, len(pool)).astype(int).tolist() == pool.tolist()
+    assert np.bincount(plan.signatures.values, taken, len(pool)).astype(int).tolist() == pool.tolist()
     assert all(len(signature) >= m for signature in plan.signatures.tuples)
 
 

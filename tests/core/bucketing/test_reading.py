@@ -87,10 +87,13 @@ def test_the_chances_of_pads_are_those_of_all_orders() -> None:
 
 
 def test_the_chances_of_blocks_divide_equal_counts_evenly() -> None:
-    pool, known = np.array([3, 1, 1, 1]), np.ones(4, dtype=bool)
-    assert block_chances(pool, known, 2, [(0, 1), (2, 3)]) == [(pytest.approx(1 / 3), [(0, 1), (2, 3)])]
-    assert block_chances(pool, known, 2, [(1, 2), (0, 3)]) == [(pytest.approx(1 / 3), [(0, 3), (1, 2)])]
-    assert block_chances(pool, known, 2, [(0, 1), (0, 2)]) == []
+    pool, known = np.array([4, 1, 1, 1]), np.ones(4, dtype=bool)
+    assert block_chances(pool, known, 2, [(0, 1), (2, 3)]) == [(pytest.approx(1 / 3), [(0, 1)])]
+    assert block_chances(pool, known, 2, [(1, 2), (0, 3)]) == [(pytest.approx(1 / 3), [(0, 3)])]
+    assert [blocks for _, blocks in block_chances(pool, known, 2, [(0, 1), (0, 2)])] == [[(0, 1)], [(0, 2)]]
+    crowded = np.array([9, 1, 9, 1])
+    assert block_chances(crowded, known, 3, [(0, 1, 2, 3)]) == [(1.0, [(0, 1, 2, 3)])]
+    assert block_chances(crowded, known, 3, [(0, 1, 2)]) == []
     few = np.array([3, 0, 0, 0])  # one value, joined by one of three known ones
     assert block_chances(few, known, 2, [(0, 2)]) == [(pytest.approx(1 / 3), [(0, 2)])]
     assert block_chances(few, np.array([True, False, False, False]), 2, [(0, 2)]) == []

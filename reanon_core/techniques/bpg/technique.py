@@ -36,6 +36,7 @@ from reanon_core.techniques.bpg.reading import history_readings
 from reanon_core.techniques.bpg.record_pool import RecordPool, pool_with_departed, published_records, table_pool
 from reanon_core.techniques.bpg.split_tally import IN_TABLE, NOT_IN_TABLE, SELECTED, Rows, Rules
 from reanon_core.techniques.bpg.state import BpgState
+from reanon_core.techniques.bpg.survival import note_on_survival
 from reanon_core.techniques.bpg.withheld_reasons import note_on_ghosts, notes_on_withheld, refusal, withheld_by_reason
 
 Over = Literal["mondrian"]
@@ -202,6 +203,8 @@ class Bpg:
         notes, explained = notes_on_withheld(outcome, withheld, state.explained, k=self.k, max_dirty=self.max_dirty)
         pool, piece = published_records(pool, pieces, state, rng)
         notes += note_on_ghosts(int(np.count_nonzero(pool.snapshot.invented)))
+        if not state.time and self.pool == "alive" and self.variant != "ghost":
+            notes += note_on_survival(int(np.count_nonzero(piece != NO_PIECE)), len(pieces.class_of_piece), self.k)
         group, groups = groups_of_pieces(piece, pieces.class_of_piece, by_class=self.groups == "classes")
         return BpgPlan(
             group=group,

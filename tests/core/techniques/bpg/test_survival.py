@@ -1,0 +1,86 @@
+"""How long BPG publishes enough people of a series, and what keeps it longer."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+from builders.bpg import table
+from populations.survey import snapshots
+
+from reanon_core.checks.atoms import Atoms
+from reanon_core.model.snapshot import Snapshot
+from reanon_core.publishing import publish
+from reanon_core.replay import publications
+from reanon_core.techniques.bpg.survival import published_shares
+from reanon_core.techniques.bpg.technique import Bpg
+
+LONG = {"pool": "stored", "together": 0.4, "variant": "union"}
+
+
+def judged(technique: Bpg, waves: Iterable[Snapshot]) -> tuple[list[float], list[float]]:
+    """The shares of people published and of dirty records, release by release; the check `atoms` must hold."""
+    check = Atoms(k=technique.k, ell=technique.ell)
+    memory, shares, dirty = check.initial_memory(), [], []
+    for snapshot, publication in publications(technique, waves, np.random.default_rng(1)):
+        entry = publication.entry(snapshot)
+        verdict, memory = check.examine(entry, memory)
+        assert verdict.holds
+        shares.append(1 - entry.withheld / snapshot.size)
+        dirty.append(entry.dirty / snapshot.size)
+    return shares, dirty
+
+
+def test_a_short_survey_publishes_nine_of_ten_people_with_stored_records_kept_together() -> None:
+    waves = list(snapshots(10, 3, people=3000))
+    alive, none = judged(Bpg(k=5, ell=3), waves)
+    whole, dirty = judged(Bpg(k=5, ell=3, **LONG), waves)
+    assert max(none) == 0
+    assert alive[-1] < 0.75
+    assert whole[-1] > 0.9
+    assert max(dirty) < 0.4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [7, 8, 9])
+def test_a_survey_of_22_years_publishes_80_percent_of_the_people(seed: int) -> None:
+    shares, dirty = judged(Bpg(k=5, ell=3, **LONG), snapshots(22, seed))
+    assert min(shares) >= 0.8
+    assert dirty[-1] < 0.26
+
+
+@pytest.mark.parametrize(("people", "k", "leaving"), [(12, 2, 0.2), (30, 3, 0.1), (20, 5, 0.05)])
+def test_the_forecast_is_what_a_simulation_finds(people: int, k: int, leaving: float) -> None:
+    """Groups of which members leave, one by one and by the rules of Listing 1 for their number."""
+    rng, releases, groups = np.random.default_rng(5), 6, 4000
+    shown = np.zeros(releases)
+    for _ in range(groups):
+        here, gone = people, 0
+        shown[0] += people
+        for release in range(1, releases):
+            left = rng.binomial(here, leaving)
+            here, gone = here - left, gone + left
+            held = max(0, k - gone) if gone else 0
+            if here - held >= k:
+                here, gone = here - held, 0
+                shown[release] += here
+    present = (1 - leaving) ** np.arange(releases)
+    cohort = shown / groups / people
+    simulated = [
+        (cohort[t] + leaving * cohort[:t].sum()) / (present[t] + leaving * present[:t].sum()) for t in range(releases)
+    ]
+    assert published_shares(people, k, leaving, releases) == pytest.approx(simulated, abs=0.02)
+
+
+def test_larger_groups_are_published_for_longer() -> None:
+    last = [published_shares(people, 5, 0.1, 20)[-1] for people in (10, 20, 50, 100, 200)]
+    assert last == sorted(last)
+
+
+def test_the_first_release_says_how_long_its_groups_will_last() -> None:
+    people = table([*range(40)], [0, 1, 2, 3] * 10)
+    for options, said in (({}, True), ({"pool": "stored"}, False), ({"variant": "ghost"}, False)):
+        technique = Bpg(k=4, ell=2, **options)
+        first = publish(technique, people, technique.initial_state(), np.random.default_rng(0))
+        assert any("expect 80% of the people to be published until release" in note for note in first.notes) == said
+        second = publish(technique, people, first.state, np.random.default_rng(0))
+        assert not any("expect 80%" in note for note in second.notes)

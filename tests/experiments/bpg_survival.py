@@ -34,6 +34,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "pool: stored": {"pool": "stored"},
     "pool: stored, together: 0.4": {"pool": "stored", "together": 0.4},
     "pool: stored, together: 0.4, variant: union": {"pool": "stored", "together": 0.4, "variant": "union"},
+    "pool: stored, together: 0.5, variant: union": {"pool": "stored", "together": 0.5, "variant": "union"},
 }
 GROUPS = (50, 100, 200)
 WEIGHTS = (0.0, 0.05, 0.1, 0.15)
@@ -99,7 +100,7 @@ def bound(given: argparse.Namespace) -> dict[str, float]:
         stay[year] = stay[year - 1] * (1 - LEAVING) + (1 - stay[year - 1]) * RETURNING
     present = np.convolve(came, stay)[: given.years]
     least = dict.fromkeys(GROUPS, np.inf)
-    moves = _moves(max(GROUPS))
+    moves = transitions(max(GROUPS))
     for growth in WEIGHTS:
         weights = np.exp(growth * np.arange(given.years))
         worth = _worth(weights / weights.sum() / present, moves, given.k)
@@ -120,7 +121,7 @@ def _of_newcomers(worth: Float64) -> Float64:
     return found
 
 
-def _moves(most: int) -> list[Float64]:
+def transitions(most: int) -> list[Float64]:
     """For each size of an atom, how likely so many members are here next time if so many are here now."""
     stay, come = np.zeros((2, most + 1, most + 1))
     stay[0, 0] = come[0, 0] = 1.0
@@ -144,14 +145,14 @@ def _worth(weights: Float64, moves: list[Float64], k: int) -> Float64:
         later = np.zeros_like(value)
         for size in range(k, most + 1):
             later[size, : size + 1] = moves[size] @ value[size, : size + 1]
-        value = _best(later, weights[year], k)
+        value = best_worth(later, weights[year], k)
         whole = weights[year] * np.arange(1, most + 1) + np.diag(later)[1:]
         found[year] = np.where(np.arange(1, most + 1) >= k, whole / np.arange(1, most + 1), 0.0)
     return found
 
 
 @compiled
-def _best(later: Float64, weight: float, k: int) -> Float64:
+def best_worth(later: Float64, weight: float, k: int) -> Float64:
     """The worth of each atom, by size and people here: publish none of it, or any number that leaves k or no one."""
     best = np.zeros_like(later)
     for size in range(k, len(later)):

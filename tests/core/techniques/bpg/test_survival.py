@@ -1,10 +1,12 @@
 """How long BPG publishes enough people of a series, and what keeps it longer."""
 
 from collections.abc import Iterable
+from functools import cache
 
 import numpy as np
 import pytest
 from builders.bpg import table
+from experiments.bpg_survival import best_worth, transitions
 from populations.survey import snapshots
 
 from reanon_core.checks.atoms import Atoms
@@ -84,3 +86,42 @@ def test_the_first_release_says_how_long_its_groups_will_last() -> None:
         assert any("expect 80% of the people to be published until release" in note for note in first.notes) == said
         second = publish(technique, people, first.state, np.random.default_rng(0))
         assert not any("expect 80%" in note for note in second.notes)
+
+
+def test_the_bound_is_what_all_ways_to_publish_a_small_atom_give() -> None:
+    """Every number of pieces of any sizes, for three releases: one piece at a time loses nothing."""
+    k, most = 2, 8
+    moves = transitions(most)
+
+    def partitions(people: int, least: int) -> Iterable[tuple[int, ...]]:
+        if people == 0:
+            yield ()
+        for first in range(least, people + 1):
+            yield from ((first, *others) for others in partitions(people - first, first))
+
+    @cache
+    def later(size: int, here: int, releases: int) -> float:
+        if not releases:
+            return 0.0
+        return sum(chance * best(size, now, releases) for now, chance in enumerate(moves[size][here].tolist()))
+
+    @cache
+    def best(size: int, here: int, releases: int) -> float:
+        found = later(size, here, releases - 1)
+        for shown in range(k, here + 1):
+            rest = size - shown
+            if rest == 0 or rest >= k:
+                for pieces in partitions(shown, k):
+                    worth = shown + sum(later(piece, piece, releases - 1) for piece in pieces)
+                    found = max(found, worth + (later(rest, here - shown, releases - 1) if rest else 0.0))
+        return found
+
+    value = np.zeros((most + 1, most + 1))
+    for releases in range(1, 4):
+        after = np.zeros_like(value)
+        for size in range(k, most + 1):
+            after[size, : size + 1] = moves[size] @ value[size, : size + 1]
+        value = best_worth(after, 1.0, k)
+        for size in range(k, most + 1):
+            for here in range(size + 1):
+                assert value[size, here] == pytest.approx(best(size, here, releases))

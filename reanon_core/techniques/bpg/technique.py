@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -172,6 +172,17 @@ class Bpg:
         return BpgState.restored(packed)
 
     def plan(self, snapshot: Snapshot, state: BpgState, rng: np.random.Generator) -> BpgPlan:
+        """The corrected pieces; with the first release comes a note on how long its groups will last.
+
+        Raises: Unpublishable if no one can be published; nothing is changed.
+        """
+        plan = self.corrected_plan(snapshot, state, rng)
+        if state.time or self.pool == "stored" or self.variant == "ghost":
+            return plan
+        people, pieces = int(np.count_nonzero(plan.piece != NO_PIECE)), int(plan.piece.max(initial=NO_PIECE)) + 1
+        return replace(plan, notes=(*plan.notes, *note_on_survival(people, pieces, self.k)))
+
+    def corrected_plan(self, snapshot: Snapshot, state: BpgState, rng: np.random.Generator) -> BpgPlan:
         """Partition the selected people, then correct every piece of every class.
 
         Raises: Unpublishable if no one can be published; nothing is changed.
@@ -203,8 +214,6 @@ class Bpg:
         notes, explained = notes_on_withheld(outcome, withheld, state.explained, k=self.k, max_dirty=self.max_dirty)
         pool, piece = published_records(pool, pieces, state, rng)
         notes += note_on_ghosts(int(np.count_nonzero(pool.snapshot.invented)))
-        if not state.time and self.pool == "alive" and self.variant != "ghost":
-            notes += note_on_survival(int(np.count_nonzero(piece != NO_PIECE)), len(pieces.class_of_piece), self.k)
         group, groups = groups_of_pieces(piece, pieces.class_of_piece, by_class=self.groups == "classes")
         return BpgPlan(
             group=group,

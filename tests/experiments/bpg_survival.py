@@ -45,7 +45,7 @@ def replayed(technique: Bpg, given: argparse.Namespace, seed: int) -> list[dict[
     """The numbers of each release; a stay is a row of years without a gap."""
     check, gcp = Atoms(k=technique.k, ell=technique.ell), GlobalCertaintyPenalty()
     memory, taken, stays, before = check.initial_memory(), [], {}, set[int]()
-    waves = snapshots(given.years, seed, people=given.people)
+    waves = snapshots(given.years, seed, people=given.people, changing=given.changing)
     for snapshot, publication in publications(technique, waves, np.random.default_rng(seed)):
         entry, here = publication.entry(snapshot), set(snapshot.persons.tolist())
         verdict, memory = check.examine(entry, memory)
@@ -173,6 +173,7 @@ def main() -> None:
     parser.add_argument("--years", type=int, default=22)
     parser.add_argument("--people", type=int, default=7062)
     parser.add_argument("--seeds", type=int, nargs="+", default=[7, 8, 9])
+    parser.add_argument("--changing", type=float, default=0.0, help="share of the people whose industry changes a year")
     parser.add_argument("--k", type=int, default=5)
     parser.add_argument("--ell", type=int, default=3)
     parser.add_argument("--out", type=Path, help="write all numbers to bpg-survival.json in this folder")

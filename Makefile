@@ -26,7 +26,7 @@ $(VENV)/.packages: requirements.lock pyproject.toml
 
 # What the demo needs is compiled first: the other techniques are compiled when a target needs them.
 $(VENV)/.first-kernels: $(VENV)/.packages $(COMPILED)
-	@echo "2 of 2: compiling the numerical kernels that the demo needs (about half a minute, once)"
+	@echo "2 of 2: compiling the numerical kernels that the demo needs (less than a minute, once)"
 	@find reanon_core -name '*.nb[ic]' -delete
 	@$(BIN)/python -m reanon_core.precompile m-invariance mondrian "decoupled form"
 	@touch $(VENV)/.first-kernels

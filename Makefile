@@ -38,7 +38,7 @@ $(STAMP): $(VENV)/.first-kernels
 
 install: $(STAMP) ## make .venv with reanon in it, and compile the kernels
 
-demo: $(VENV)/.first-kernels .dagster/dagster.yaml ## publish six years of a survey through Dagster, in two forms
+demo: $(VENV)/.first-kernels .dagster/dagster.yaml ## publish eight years of a survey through Dagster, in two forms
 	@DAGSTER_HOME=$(CURDIR)/.dagster $(BIN)/python data/survey/demo.py
 
 test: $(STAMP) ## run the test-suite

@@ -11,16 +11,18 @@ from typing import NamedTuple
 import numpy as np
 
 from reanon_core.compiled import compiled
+from reanon_core.kernels.box_cuts import Columns, cut_rows
 from reanon_core.kernels.box_index import index_boxes, nearest_boxes
 from reanon_core.kernels.box_merge import merge_small_boxes
+from reanon_core.kernels.dense_ranks import dense_ranks
 from reanon_core.model.arrays import MISSING, Bool, Float64, Int32, Int64
 from reanon_core.model.errors import Unpublishable, counted
 from reanon_core.model.plan import PersonBoxes
-from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
+from reanon_core.model.schema import Ends, Schema
 from reanon_core.recoding.attribute_scales import extent_of_codes
+from reanon_core.recoding.bins import align
 from reanon_core.recoding.boxes import cover_rows
 from reanon_core.recoding.cohorts import NO_COHORT, Cohorts, People, fit_hulls
-from reanon_core.recoding.mondrian import Principle, Table, mondrian_classes
 
 STRETCH = 2.0
 """A person stays in a cohort, or joins it, if its hull need not grow to more than this multiple of its volume."""
@@ -37,9 +39,9 @@ class Hulls(NamedTuple):
 def cohort_size(k: int) -> int:
     """The least size of a new cohort: k, and what it may lose by chance.
 
-    With as many newcomers as leavers a cohort's size varies by about its square root.
+    With as many newcomers as leavers a cohort's size varies by about its square root; this is twice that of k.
     """
-    return k + isqrt(k - 1) + 1
+    return k + 2 * (isqrt(k - 1) + 1)
 
 
 def box_people(people: People, schema: Schema, before: Cohorts, k: int) -> tuple[PersonBoxes, Cohorts]:
@@ -113,38 +115,39 @@ def _joined(qi: Int32, cohort: Int32, hulls: Hulls, weight: Float64, least: int)
 
 
 def _cut(qi: Int32, cohort: Int32, schema: Schema, extent: Int64, least: int) -> Int32:
-    """The cohorts once those that are large enough are cut by Mondrian.
-
-    One run cuts all of them: their number is one more attribute, so wide that it is cut first.
-    """
+    """The cohorts once those that are large enough are cut."""
     large = np.flatnonzero(np.bincount(cohort, minlength=1)[cohort] >= 2 * least)
     if not len(large):
         return cohort
-    numbers, own = np.unique(cohort[large], return_inverse=True)
-    longer = 2 * len(numbers)
-    span = np.maximum(extent[1] - extent[0], 1) * longer
-    table = Table(
-        np.vstack([own.astype(np.int32), qi[:, large]]),
-        np.zeros(len(large), np.int32),
-        _with_cohort(schema),
-        np.stack([np.insert(extent[0], 0, 0), np.insert(extent[0] + span, 0, len(numbers))]),
-    )
-    piece, pieces = mondrian_classes(table, Principle(k=least))
-    first = np.zeros(pieces, np.bool_)  # the first piece of a cohort keeps its number
+    large = large[np.argsort(cohort[large], kind="stable")]
+    start = np.unique(cohort[large], return_index=True)[1]
+    ranks, columns = _published_ranks(qi[:, large], schema, extent)
+    piece, pieces = cut_rows(ranks, columns, np.append(start, len(large)), least)
     number = np.empty(pieces, np.int64)
-    number[piece] = own
+    number[piece] = cohort[large]
+    first = np.zeros(pieces, np.bool_)  # the first piece of a cohort keeps its number
     first[np.unique(number, return_index=True)[1]] = True
-    number = np.where(first, numbers[number], int(cohort.max()) + np.cumsum(~first))
+    number = np.where(first, number, int(cohort.max()) + np.cumsum(~first))
     cut = cohort.copy()
     cut[large] = number[piece]
     return cut
 
 
-def _with_cohort(schema: Schema) -> Schema:
-    """The quasi-identifiers, the number of a cohort before them, and no sensitive values."""
-    unused = "-".join(schema.names) + "-"
-    columns = (QuasiIdentifier(name=unused), *schema.quasi_identifiers)
-    return Schema(quasi_identifiers=columns, sensitive=Sensitive(name=unused + "-", values=("",)))
+def _published_ranks(qi: Int32, schema: Schema, extent: Int64) -> tuple[Int32, Columns]:
+    """The rank of each code [n, d], and the interval that it is published with. MISSING is just below the others."""
+    ranks, sides = np.empty(qi.shape[::-1], np.int32), []
+    for attribute, (codes, column) in enumerate(zip(qi, schema.quasi_identifiers, strict=True)):
+        rank, occurring = dense_ranks(codes)
+        ranks[:, attribute] = rank + 1
+        low, high = occurring.astype(np.int32), occurring.astype(np.int32)
+        if column.ends is Ends.GRID:
+            align(low, high, column)
+        lacking = int(low.min(initial=0)) - 1
+        sides.append((np.insert(low.astype(np.int64), 0, lacking), np.insert(high.astype(np.int64), 0, lacking)))
+    longest = max(len(first) for first, _ in sides)
+    first, last = (np.array([np.pad(both[at], (0, longest - len(both[at]))) for both in sides]) for at in (0, 1))
+    least = np.array([column.min_width for column in schema.quasi_identifiers], np.int64)
+    return ranks, Columns(first, last, least, (extent[1] - extent[0] + 1).astype(np.float64))
 
 
 @compiled

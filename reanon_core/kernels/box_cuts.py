@@ -29,7 +29,7 @@ class Columns(NamedTuple):
 class Profile(NamedTuple):
     """How the rows of a node are spread over one attribute; space that every node uses again."""
 
-    count: Int64  # [ranks] the rows of each rank
+    counts: Int64  # [ranks] the rows of each rank
     rank: Int64  # [ranks] the ranks that occur, ascending
     rows: Float64  # [ranks] how many rows have at most this rank
     place: Int64  # [ranks] how many entries of `moments` lead to this rank
@@ -112,13 +112,13 @@ def _count_ranks(codes: Int32, profile: Profile) -> int:
     lowest, highest = codes.min(), codes.max()
     occurring = 0
     if highest - lowest < DENSE * len(codes):
-        profile.count[lowest : highest + 1] = 0
+        profile.counts[lowest : highest + 1] = 0
         for rank in codes:
-            profile.count[rank] += 1
+            profile.counts[rank] += 1
         up_to = 0
         for rank in range(lowest, highest + 1):
-            if profile.count[rank]:
-                up_to += profile.count[rank]
+            if profile.counts[rank]:
+                up_to += profile.counts[rank]
                 profile.rank[occurring], profile.rows[occurring] = rank, up_to
                 occurring += 1
         return occurring
@@ -201,4 +201,4 @@ def _loss(moments: Float64, begin: int, end: int, c0: float, x0: float, rows: fl
     xx += x0 * x0 * n - 2 * x0 * x
     slope = rows / width
     distance = max(0.0, cc - 2 * slope * cx + slope * slope * xx)
-    return np.sqrt(distance * width) + rows * max(width, float(floor))
+    return float(np.sqrt(distance * width) + rows * max(width, float(floor)))

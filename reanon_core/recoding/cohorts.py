@@ -86,13 +86,17 @@ class Cohorts:
         new = max(0, int(cohort.max(initial=-1)) + 1 - self.count)
         low, high = (np.pad(ends, ((0, 0), (0, new))) for ends in hulls)
         fit_hulls(qi, cohort, low, high)
-        others = np.isin(self.persons, persons, invert=True, assume_unique=True)
+        entry = self.entries(persons)
+        others = np.ones(len(self.persons), np.bool_)
+        others[entry[entry >= 0]] = False
         everyone = np.concatenate([self.persons[others], persons])
-        order = np.argsort(everyone)
+        order = np.argsort(everyone, kind="stable")  # two sorted runs
         in_cohort = np.concatenate([self.cohort[others], cohort])[order]
-        kept, number = np.unique(in_cohort, return_inverse=True)
+        kept = np.flatnonzero(np.bincount(in_cohort, minlength=low.shape[1]))
+        number = np.zeros(low.shape[1], np.int32)
+        number[kept] = np.arange(len(kept), dtype=np.int32)
         latest = np.concatenate([self.qi[:, others], qi], axis=1)[:, order]
-        return Cohorts(everyone[order], number.astype(np.int32), latest, low[:, kept], high[:, kept], extent)
+        return Cohorts(everyone[order], number[in_cohort], latest, low[:, kept], high[:, kept], extent)
 
 
 @compiled

@@ -5,7 +5,6 @@ the box of a cohort follows its members, and a cohort is cut only if both sides 
 given a sensitive value.
 """
 
-from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -37,11 +36,12 @@ class Hulls(NamedTuple):
 
 
 def cohort_size(k: int) -> int:
-    """The least size of a new cohort: k, and what it may lose by chance.
+    """The least size of a new cohort: k, and as many again for the members whom it may lose.
 
-    With as many newcomers as leavers a cohort's size varies by about its square root; this is twice that of k.
+    With as many newcomers as leavers a cohort's size varies by about its square root. A cohort that is not replaced,
+    such as the oldest, shrinks for good.
     """
-    return k + 2 * (isqrt(k - 1) + 1)
+    return 2 * k
 
 
 def box_people(people: People, schema: Schema, before: Cohorts, k: int) -> tuple[PersonBoxes, Cohorts]:
@@ -65,10 +65,12 @@ def box_people(people: People, schema: Schema, before: Cohorts, k: int) -> tuple
     after = before.recorded(people, cohort, (hulls.low, hulls.high), extent)
     cohort = after.cohort[after.entries(people.persons)]
     size = np.bincount(cohort, minlength=after.count)
-    shared = merge_small_boxes(after.low, after.high, size, k)[cohort]
-    shown, number = np.unique(shared, return_inverse=True)
-    boxes = cover_rows(people.qi, number.astype(np.int32), len(shown), schema)
-    return PersonBoxes(number.astype(np.int32), boxes), after
+    into = merge_small_boxes(after.low, after.high, size, k)
+    shown = np.flatnonzero(np.bincount(into, weights=size, minlength=after.count))
+    place = np.zeros(after.count, np.int32)
+    place[shown] = np.arange(len(shown), dtype=np.int32)
+    number = place[into][cohort]
+    return PersonBoxes(number, cover_rows(people.qi, number, len(shown), schema)), after
 
 
 def _returning(people: People, schema: Schema, before: Cohorts) -> tuple[Int32, Hulls]:

@@ -47,6 +47,7 @@ def lines(folder: Path) -> Iterator[Line]:
             what = f"publish / C++ anchor, CPU, 200k rows, m=10, r={update // 1000}k"
             yield Line(f"m-invariance, filled: {what}", ratios[0], 0.33)
             yield Line(f"m-invariance, blind: {what}", ratios[1], 0.25)
+            yield Line(f"m-invariance, decoupled, k=10: {what}", ratios[2], 0.45)
     ratio = mondrian.against_anchor(data.table, folder, ANCHORS if ANCHORS.is_dir() else None)
     if ratio is not None:
         yield Line("mondrian: partition / C++ anchor, CPU, 200k rows, k=l=10", ratio, 2)
@@ -55,9 +56,11 @@ def lines(folder: Path) -> Iterator[Line]:
     yield Line("bpg: its step / a release as reanon publish makes it, CPU, 200k rows", bpg.end_to_end(), 0.4)
     yield Line("bpg: its step / publish() in memory, CPU, 200k rows, r=40k", share, 0.4)
     yield from sequential_lines()
-    growth, memory = benchmarks.growth_and_memory(data)
+    growth, memory = benchmarks.growth_and_memory(data, benchmarks.MInvariance(m=10))
     yield Line("m-invariance: publish 2M rows / 200k rows, CPU", growth, 13)
     yield Line("m-invariance: peak memory over the input at 2M rows, bytes a row", memory, 120)
+    growth, _ = benchmarks.growth_and_memory(data, benchmarks.decouple(benchmarks.MInvariance(m=10), 10))
+    yield Line("m-invariance, decoupled, k=10: publish 2M rows / 200k rows, CPU", growth, 13)
     for name, ratio, target in cor_split.lines():
         yield Line(name, ratio, target)
     yield Line("reanon publish, 200k rows / pandas read_csv + to_parquet", benchmarks.end_to_end(data), 5)

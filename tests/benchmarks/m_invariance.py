@@ -9,16 +9,18 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "data" / "census")]
 
-from reanon_core.bucketing.balancing import Balancing  # noqa: E402
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive  # noqa: E402
 from reanon_core.model.snapshot import Snapshot  # noqa: E402
+from reanon_core.protocols import Technique  # noqa: E402
 from reanon_core.publishing import publish  # noqa: E402
+from reanon_core.techniques.decoupled import decouple  # noqa: E402
 from reanon_core.techniques.m_invariance.technique import MInvariance  # noqa: E402
 
 DOMAINS = {"age": 79, "gender": 2, "education": 17, "birthplace": 57}
@@ -54,8 +56,8 @@ def prepare(folder: Path, anchors: Path | None) -> Data:
     return Data(folder, table, anchor)
 
 
-def against_anchor(data: Data, update: int) -> tuple[float, float] | None:
-    """Median CPU time of our releases 2.. over the anchor's, on the same series: filled as the anchor is, and blind."""
+def against_anchor(data: Data, update: int) -> tuple[float, float, float] | None:
+    """Median CPU time of our releases 2.. over the anchor's, on the same series: filled as it is, blind, decoupled."""
     if data.anchor is None:
         return None
     series = data.folder / f"series_{update}.bin"
@@ -63,8 +65,11 @@ def against_anchor(data: Data, update: int) -> tuple[float, float] | None:
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     theirs = [float(line.split()[12]) for line in printed.splitlines() if re.match(r"\d", line)]
     rows = snapshots(data.table, np.fromfile(series, np.int32))
-    filled, blind = (np.median(publish_seconds(rows, how)[1:]) for how in ("filled", "blind"))
-    return float(filled / np.median(theirs[1:])), float(blind / np.median(theirs[1:]))
+    ways = (MInvariance(m=10, balancing="filled"), MInvariance(m=10), decouple(MInvariance(m=10), 10))
+    filled, blind, decoupled = (
+        float(np.median(publish_seconds(rows, one)[1:]) / np.median(theirs[1:])) for one in ways
+    )
+    return filled, blind, decoupled
 
 
 def snapshots(table: np.ndarray, series: np.ndarray) -> list[Snapshot]:
@@ -84,9 +89,8 @@ def snapshot(table: np.ndarray, rows: np.ndarray) -> Snapshot:
     return Snapshot(SCHEMA, order, np.ascontiguousarray(table[order, :4].T), np.ascontiguousarray(table[order, 4]))
 
 
-def publish_seconds(rows: list[Snapshot], balancing: Balancing = "blind") -> list[float]:
+def publish_seconds(rows: list[Snapshot], technique: Technique[Any, Any]) -> list[float]:
     """CPU seconds of each release of a series, from coded snapshot to release arrays, after warm-up."""
-    technique = MInvariance(m=10, balancing=balancing)
     publish(technique, rows[0], technique.initial_state(), np.random.default_rng(0))
     state, rng, seconds = technique.initial_state(), np.random.default_rng(1), []
     for one in rows:
@@ -97,15 +101,14 @@ def publish_seconds(rows: list[Snapshot], balancing: Balancing = "blind") -> lis
     return seconds
 
 
-def growth_and_memory(data: Data) -> tuple[float, float]:
+def growth_and_memory(data: Data, technique: Technique[Any, Any]) -> tuple[float, float]:
     """Time of 2 million rows over 200,000 (first releases), and peak memory a row over the input at 2 million."""
     rng = np.random.default_rng(0)
     small = [snapshot(data.table, rng.choice(len(data.table), 200_000, replace=False)) for _ in range(3)]
     many = data.table[rng.integers(0, len(data.table), 2_000_000)]
     large = snapshot(many, np.arange(len(many)))
-    time_small = min(publish_seconds([one])[0] for one in small for _ in range(3))
-    time_large = min(publish_seconds([large])[0] for _ in range(4))
-    technique = MInvariance(m=10)
+    time_small = min(publish_seconds([one], technique)[0] for one in small for _ in range(3))
+    time_large = min(publish_seconds([large], technique)[0] for _ in range(4))
     peak = peak_bytes(lambda: publish(technique, large, technique.initial_state(), np.random.default_rng(0)))
     return time_large / time_small, peak / large.size
 

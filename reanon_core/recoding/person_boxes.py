@@ -62,8 +62,7 @@ def box_people(people: People, schema: Schema, before: Cohorts, k: int) -> tuple
     cohort, hulls = _returning(people, schema, before)
     cohort = _joined(people.qi, cohort, hulls, weight, cohort_size(k))
     cohort = _cut(people.qi, cohort, schema, extent, cohort_size(k))
-    after = before.recorded(people, cohort, (hulls.low, hulls.high), extent)
-    cohort = after.cohort[after.entries(people.persons)]
+    after, cohort = before.recorded(people, cohort, (hulls.low, hulls.high), extent)
     size = np.bincount(cohort, minlength=after.count)
     into = merge_small_boxes(after.low, after.high, size, k)
     shown = np.flatnonzero(np.bincount(into, weights=size, minlength=after.count))
@@ -82,9 +81,7 @@ def _returning(people: People, schema: Schema, before: Cohorts) -> tuple[Int32, 
     old = np.flatnonzero(entry >= 0)
     low, high = before.low.copy(), before.high.copy()
     for attribute, column in enumerate(schema.quasi_identifiers):
-        now, then = people.qi[attribute, old].astype(np.int64), before.qi[attribute, entry[old]]
-        known = (now != MISSING) & (then != MISSING)
-        drift = int(np.median(now[known] - then[known])) if known.any() else 0
+        drift = _drift(people.qi[attribute, old], before.qi[attribute, entry[old]])
         if drift:
             least, most = column.bounds or (MISSING + 1, 2**31 - 1)
             for ends in (low[attribute], high[attribute]):
@@ -94,6 +91,15 @@ def _returning(people: People, schema: Schema, before: Cohorts) -> tuple[Int32, 
     cohort[old] = before.cohort[entry[old]]
     cohort[~_fits(people.qi, cohort, low, high)] = NO_COHORT
     return cohort, Hulls(low, high, fit_hulls(people.qi, cohort, low, high))
+
+
+def _drift(now: Int32, then: Int32) -> int:
+    """The median change of the codes that are known both times, 0 if there is none."""
+    known = (now != MISSING) & (then != MISSING)
+    if 2 * np.count_nonzero(now[known] != then[known]) < np.count_nonzero(known):
+        return 0  # most codes stay, so there is no need to sort the changes
+    changes = now[known].astype(np.int64) - then[known]
+    return int(np.median(changes)) if len(changes) else 0
 
 
 def _joined(qi: Int32, cohort: Int32, hulls: Hulls, weight: Float64, least: int) -> Int32:

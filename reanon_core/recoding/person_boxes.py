@@ -5,6 +5,7 @@ the box of a cohort follows its members, and a cohort is cut only if both sides 
 given a sensitive value.
 """
 
+from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -36,12 +37,12 @@ class Hulls(NamedTuple):
 
 
 def cohort_size(k: int) -> int:
-    """The least size of a new cohort: k, and as many again for the members whom it may lose.
+    """The least size of a new cohort: k, and what it may lose by chance.
 
-    With as many newcomers as leavers a cohort's size varies by about its square root. A cohort that is not replaced,
-    such as the oldest, shrinks for good.
+    With as many newcomers as leavers a cohort's size varies by about its square root; this is twice that of k. More
+    would keep the intersection of boxes above k for longer, and make every box wider.
     """
-    return 2 * k
+    return k + 2 * isqrt(k)
 
 
 def box_people(people: People, schema: Schema, before: Cohorts, k: int) -> tuple[PersonBoxes, Cohorts]:

@@ -4,8 +4,10 @@ import json
 from typing import Any
 
 import dagster as dg
+import numpy as np
 
 from reanon_core.model.published_columns import PublishedColumn, Role, published_columns
+from reanon_core.model.release import PersonRows
 from reanon_core.model.schema import Kind, Schema
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.series_view import SeriesView
@@ -27,6 +29,7 @@ def candidate_metadata(view: SeriesView, candidate: Candidate) -> Metadata:
         "selected": int(entry.snapshot.selection.sum()),
         "rows": entry.release.size,
         **({"groups": entry.release.boxes.count} if entry.release.grouped else {}),
+        **_boxes_of_people(entry.release.person_rows),
         "counterfeits": entry.auxiliary.total,
         "withheld": sum(candidate.withheld.values()),
         "not selected": entry.dirty,
@@ -36,6 +39,14 @@ def candidate_metadata(view: SeriesView, candidate: Candidate) -> Metadata:
         "previous release": before.release if before else "none: this is the first",
         "previous release's digest": before.candidate_digest if before else "none",
     }
+
+
+def _boxes_of_people(rows: PersonRows | None) -> Metadata:
+    """The numbers of a decoupled release, whose `rows` are those of values."""
+    if rows is None:
+        return {}
+    sizes = np.bincount(rows.box, minlength=1)
+    return {"rows of people": len(rows.box), "boxes": rows.boxes.count, "people in the smallest box": int(sizes.min())}
 
 
 def _remarks(candidate: Candidate) -> Metadata:

@@ -14,6 +14,7 @@ from reanon_core.compiled import compiled
 from reanon_core.kernels.box_cuts import Columns, cut_rows
 from reanon_core.kernels.box_index import index_boxes, nearest_boxes
 from reanon_core.kernels.box_merge import merge_small_boxes
+from reanon_core.kernels.column_ids import column_ids
 from reanon_core.kernels.dense_ranks import dense_ranks
 from reanon_core.model.arrays import MISSING, Bool, Float64, Int32, Int64
 from reanon_core.model.errors import Unpublishable, counted
@@ -114,7 +115,11 @@ def _joined(qi: Int32, cohort: Int32, hulls: Hulls, weight: Float64, least: int)
     if len(present) and len(new):
         low, high = hulls.low[:, present], hulls.high[:, present]
         points = np.ascontiguousarray(qi[:, new])
-        nearest = nearest_boxes(index_boxes(low, high, weight), low, high, points, weight).astype(np.int32)
+        # Many newcomers have the same codes, and each point is looked up once.
+        _, first, place = np.unique(column_ids(points), return_index=True, return_inverse=True)
+        distinct = np.ascontiguousarray(points[:, first])
+        found = nearest_boxes(index_boxes(low, high, weight), low, high, distinct, weight)
+        nearest = found[place].astype(np.int32)
         near = _fits(points, nearest, low, high)
         if np.count_nonzero(~near) < least:
             near[:] = True

@@ -11,6 +11,7 @@ from reanon_core.attacks.difference import DifferenceAttack
 from reanon_core.attacks.exact_risk import ExactRisk
 from reanon_core.attacks.intersection import IntersectionAttack
 from reanon_core.attacks.linear import LinearAttack
+from reanon_core.attacks.linkage import LinkageAttack
 from reanon_core.attacks.propagation import PropagationAttack
 from reanon_core.attacks.subsets import SubsetsAttack
 from reanon_core.attacks.worlds import WorldsAttack
@@ -90,6 +91,7 @@ ATTACKS: dict[str, type[Attack]] = {
     "background": BackgroundAttack,
     "worlds": WorldsAttack,
     "algorithm": AlgorithmAttack,
+    "linkage": LinkageAttack,
 }
 
 METRICS: dict[str, type[Metric]] = {

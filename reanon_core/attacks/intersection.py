@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from reanon_core.inference.view.box_lookup import masks_at
 from reanon_core.inference.view.sensitive_releases import sensitive_releases
+from reanon_core.inference.view.shown_boxes import group_masks_at
 from reanon_core.inference.view.value_sets import full_masks, group_masks, highest_value, mask_sizes, only_values
 from reanon_core.model.arrays import Int64, UInt64
 from reanon_core.model.errors import counted
@@ -68,5 +68,5 @@ def candidates_left(history: History, knowledge: Knowledge) -> tuple[Int64, UInt
     candidates = full_masks(len(persons), values)
     for release, presence in zip(releases, knowledge.presences, strict=True):
         masks = group_masks(release, values)
-        candidates[persons.searchsorted(presence.persons)] &= masks_at(presence.qi, release.boxes, masks)
+        candidates[persons.searchsorted(presence.persons)] &= group_masks_at(presence.qi, release, masks)
     return persons, candidates

@@ -58,46 +58,69 @@ def nearest_boxes(index: BoxIndex, low: Int32, high: Int32, points: Int32, weigh
 
     A distance is the weighted sum of the gaps on all attributes, 0 inside. Requires: at least one box.
     """
-    order, node_low, node_high = index
-    attributes, nodes = node_low.shape
+    order, nodes = index.order, index.low.shape[1]
     size = np.zeros(low.shape[1])
     for box in range(low.shape[1]):
-        for attribute in range(attributes):
+        for attribute in range(len(low)):
             size[box] += np.log(np.int64(high[attribute, box]) - low[attribute, box] + 1.0)
-    found = np.empty(points.shape[1], dtype=np.int64)
-    for row in range(points.shape[1]):
-        best, least = -1, np.inf
-        stack = [(1, 0, len(order))]
-        while len(stack) > 0:
-            node, begin, end = stack.pop()
-            if _gap(node_low, node_high, node, points, row, weight) > least:
+    smallest = _smallest(order, size, nodes)
+    # Side by side in memory: the bounds of a node, those of a box in the order of leaves, and the codes of a point.
+    node_low, node_high = index.low.T.copy(), index.high.T.copy()
+    box_low, box_high = low.T.copy()[order], high.T.copy()[order]
+    rows = points.T.copy()
+    found = np.empty(len(rows), dtype=np.int64)
+    stack, gaps = np.empty((128, 3), dtype=np.int64), np.empty(128)
+    for row in range(len(rows)):
+        point, best, least = rows[row], -1, np.inf
+        stack[0, 0], stack[0, 1], stack[0, 2], gaps[0], depth = 1, 0, len(order), 0.0, 1
+        while depth > 0:
+            depth -= 1
+            node, begin, end, gap = stack[depth, 0], stack[depth, 1], stack[depth, 2], gaps[depth]
+            if gap > least or (gap == least and smallest[node] > size[best]):
                 continue
-            if 2 * node < nodes:
-                middle = (begin + end) // 2
-                left = _gap(node_low, node_high, 2 * node, points, row, weight)
-                right = _gap(node_low, node_high, 2 * node + 1, points, row, weight)
-                if left <= right:  # the nearer side is searched first
-                    stack.append((2 * node + 1, middle, end))
-                    stack.append((2 * node, begin, middle))
-                else:
-                    stack.append((2 * node, begin, middle))
-                    stack.append((2 * node + 1, middle, end))
+            if 2 * node >= nodes:
+                for place in range(begin, end):
+                    box, gap = order[place], _gap(box_low[place], box_high[place], point, weight)
+                    if gap < least or (
+                        gap == least and (size[box] < size[best] or (size[box] == size[best] and box < best))
+                    ):
+                        best, least = box, gap
                 continue
-            for box in order[begin:end]:
-                gap = _gap(low, high, box, points, row, weight)
-                if gap < least or (
-                    gap == least and (size[box] < size[best] or (size[box] == size[best] and box < best))
-                ):
-                    best, least = box, gap
+            middle = (begin + end) // 2
+            left = _gap(node_low[2 * node], node_high[2 * node], point, weight)
+            right = _gap(node_low[2 * node + 1], node_high[2 * node + 1], point, weight)
+            # The nearer side is searched first, and of equal ones that with the smaller boxes.
+            last = int(right < left or (left == right and smallest[2 * node + 1] < smallest[2 * node]))
+            for side in (1 - last, last):
+                stack[depth, 0] = 2 * node + side
+                stack[depth, 1], stack[depth, 2] = (middle, end) if side else (begin, middle)
+                gaps[depth] = right if side else left
+                depth += 1
         found[row] = best
     return found
 
 
 @compiled
-def _gap(low: Int32, high: Int32, box: int, points: Int32, row: int, weight: Float64) -> float:
+def _smallest(order: Int64, size: Float64, nodes: int) -> Float64:
+    """The least size of a box in each node; infinite in a node without boxes."""
+    smallest = np.full(nodes, np.inf)
+    stack = [(1, 0, len(order))]
+    while len(stack) > 0:
+        node, begin, end = stack.pop()
+        for box in order[begin:end]:
+            smallest[node] = min(smallest[node], size[box])
+        if 2 * node < nodes:
+            middle = (begin + end) // 2
+            stack.append((2 * node, begin, middle))
+            stack.append((2 * node + 1, middle, end))
+    return smallest
+
+
+@compiled
+def _gap(low: Int32, high: Int32, point: Int32, weight: Float64) -> float:
     gap = 0.0
     for attribute in range(len(weight)):
-        code = np.int64(points[attribute, row])
-        below, above = low[attribute, box] - code, code - high[attribute, box]
+        code = np.int64(point[attribute])
+        below, above = low[attribute] - code, code - high[attribute]
         gap += max(below, above, 0) * weight[attribute]
     return gap

@@ -5,12 +5,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from reanon_core.metrics.published_part import shared_boxes
 from reanon_core.model.ledger import Entry
 
 
 @dataclass(frozen=True, kw_only=True)
 class Discernibility:
-    """The sum of the squared group sizes, counterfeits included.
+    """The sum of the squared group sizes, counterfeits included; in a decoupled release, of people who share a box.
 
     Withheld rows are not penalized by default, so a release that withholds many looks better than it is.
     """
@@ -23,6 +24,6 @@ class Discernibility:
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
         """Sum the squares."""
-        sizes = np.bincount(entry.release.group).astype(np.float64)
+        sizes = np.bincount(shared_boxes(entry).release.group).astype(np.float64)
         penalty = entry.withheld * entry.snapshot.answer().size if self.penalize else 0
         return float(sizes @ sizes) + penalty

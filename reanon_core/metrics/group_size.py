@@ -5,21 +5,25 @@ from typing import ClassVar
 
 import numpy as np
 
+from reanon_core.metrics.published_part import shared_boxes
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.ledger import Entry
 
 
 @dataclass(frozen=True, kw_only=True)
 class AverageGroupSize:
-    """The mean number of rows in a group, counterfeits included; 0 for a release without groups."""
+    """The mean number of rows in a group, counterfeits included; 0 for a release without groups.
+
+    In a decoupled release it is the mean number of people who share a box.
+    """
 
     name: ClassVar[str] = "average-group-size"
     quick: ClassVar[bool] = True
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:  # noqa: ARG002
         """Divide rows by groups."""
-        groups = entry.release.boxes.count
-        return entry.release.size / groups if groups else 0.0
+        release = shared_boxes(entry).release
+        return release.size / release.boxes.count if release.boxes.count else 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ import numpy as np
 
 from reanon_core.compiled import compiled
 from reanon_core.metrics.box_volumes import group_volumes
-from reanon_core.metrics.published_part import published_part
+from reanon_core.metrics.published_part import published_part, shared_boxes
 from reanon_core.model.arrays import MISSING, Float64, Int8, Int32
 from reanon_core.model.ledger import Entry
 from reanon_core.model.release import NONE_MISSING, covers
@@ -19,7 +19,8 @@ _covers = compiled(covers)
 class KlDivergence:
     """The divergence in bits of the joint distribution that a reader reconstructs from the release.
 
-    The reader spreads the rows of each group evenly over its box. Withheld people do not count.
+    The reader spreads the rows of each group evenly over its box; in a decoupled release, each person over their own
+    box and over the values of their group. Withheld people do not count.
     """
 
     name: ClassVar[str] = "kl"
@@ -34,15 +35,26 @@ class KlDivergence:
             return 0.0
         keys = np.vstack([entry.snapshot.qi[:, published], entry.snapshot.sensitive[published]])
         points, people = np.unique(keys, axis=1, return_counts=True)
+        weight, entry = _value_weights(entry), shared_boxes(entry)
         order = np.argsort(points[_narrowest(entry)], kind="stable")
         points, people = np.ascontiguousarray(points[:, order]), people[order]
         boxes = entry.release.boxes
-        counts = np.zeros((boxes.count, int(entry.release.sensitive.max()) + 1))
-        np.add.at(counts, (entry.release.group, entry.release.sensitive), 1)
-        density = counts / (entry.release.size * group_volumes(entry)[:, None])
+        density = weight / group_volumes(entry)[:, None]
         reconstructed = _densities(points, _narrowest(entry), boxes.low, boxes.high, boxes.missing, density)
         true = people / people.sum()
         return float(true @ np.log2(true / reconstructed))
+
+
+def _value_weights(entry: Entry) -> Float64:
+    """The share of the table that each box has of each value, [boxes, values]."""
+    release, rows = entry.release, entry.release.person_rows
+    counts = np.zeros((release.boxes.count, int(release.sensitive.max()) + 1))
+    np.add.at(counts, (release.group, release.sensitive), 1)
+    if rows is None:
+        return counts / release.size
+    weight = np.zeros((rows.boxes.count, counts.shape[1]))
+    np.add.at(weight, rows.box, (counts / counts.sum(axis=1, keepdims=True))[rows.group])
+    return weight / len(rows.box)
 
 
 def _narrowest(entry: Entry) -> int:

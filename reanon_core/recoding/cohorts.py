@@ -77,22 +77,30 @@ class Cohorts:
         found[found] = self.persons[place[found]] == persons[found]
         return np.where(found, place, -1)
 
-    def recorded(self, people: "People", cohort: Int32, hulls: tuple[Int32, Int32], extent: Int64) -> "Cohorts":
-        """The cohorts after these people are published in them. Cohorts that no one is in are dropped.
+    def recorded(
+        self, people: "People", cohort: Int32, hulls: tuple[Int32, Int32], extent: Int64
+    ) -> tuple["Cohorts", Int32]:
+        """The cohorts after these people are published in them, and the number of each person's cohort in the result.
 
-        `hulls` [d, c] are those of cohorts without any of these people; all others are fitted to them.
+        Cohorts that no one is in are dropped. `hulls` [d, c] are those of cohorts without any of these people; all
+        others are fitted to them.
         """
         persons, qi = people
         new = max(0, int(cohort.max(initial=-1)) + 1 - self.count)
         low, high = (np.pad(ends, ((0, 0), (0, new))) for ends in hulls)
         fit_hulls(qi, cohort, low, high)
-        others = np.isin(self.persons, persons, invert=True, assume_unique=True)
+        entry = self.entries(persons)
+        others = np.ones(len(self.persons), np.bool_)
+        others[entry[entry >= 0]] = False
         everyone = np.concatenate([self.persons[others], persons])
-        order = np.argsort(everyone)
+        order = np.argsort(everyone, kind="stable")  # two sorted runs
         in_cohort = np.concatenate([self.cohort[others], cohort])[order]
-        kept, number = np.unique(in_cohort, return_inverse=True)
+        kept = np.flatnonzero(np.bincount(in_cohort, minlength=low.shape[1]))
+        number = np.zeros(low.shape[1], np.int32)
+        number[kept] = np.arange(len(kept), dtype=np.int32)
         latest = np.concatenate([self.qi[:, others], qi], axis=1)[:, order]
-        return Cohorts(everyone[order], number.astype(np.int32), latest, low[:, kept], high[:, kept], extent)
+        after = Cohorts(everyone[order], number[in_cohort], latest, low[:, kept], high[:, kept], extent)
+        return after, number[cohort]
 
 
 @compiled

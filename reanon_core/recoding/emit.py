@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from reanon_core.compiled import compiled
 from reanon_core.kernels.column_ids import column_ids
 from reanon_core.kernels.siphash import keyed_permutation
-from reanon_core.model.arrays import MISSING, Int32, Int64
+from reanon_core.model.arrays import MISSING, Int8, Int32, Int64
 from reanon_core.model.plan import PersonBoxes, Plan
 from reanon_core.model.release import (
     ALL_MISSING,
@@ -68,20 +69,27 @@ def _person_rows(group: Int32, own: PersonBoxes, shown: Int32, rng: np.random.Ge
 
 def _group_hulls(plan: Plan, own: PersonBoxes) -> Boxes:
     """The hull of the boxes of each group's people: what the rows of people say of a group."""
-    group = plan.group[plan.group >= 0]
-    low, high, missing = (side[:, own.number] for side in (own.boxes.low, own.boxes.high, own.boxes.missing))
-    least = np.full((len(low), plan.groups), 2**31 - 1, np.int32)
-    most = np.full((len(low), plan.groups), MISSING, np.int32)
-    some, none = np.zeros(least.shape, np.bool_), np.zeros(least.shape, np.bool_)
+    boxes = own.boxes
+    return Boxes(*_hulls(plan.group[plan.group >= 0], own.number, boxes.low, boxes.high, boxes.missing, plan.groups))
+
+
+@compiled
+def _hulls(group: Int32, box: Int32, low: Int32, high: Int32, missing: Int8, groups: int) -> tuple[Int32, Int32, Int8]:
+    least = np.full((len(low), groups), 2**31 - 1, dtype=np.int32)
+    most = np.full((len(low), groups), MISSING, dtype=np.int32)
+    signs = np.full((len(low), groups), NONE_MISSING, dtype=np.int8)
     for attribute in range(len(low)):
-        known = missing[attribute] != ALL_MISSING
-        np.minimum.at(least[attribute], group[known], low[attribute, known])
-        np.maximum.at(most[attribute], group[known], high[attribute, known])
-        some[attribute, group[known]] = True
-        none[attribute, group[missing[attribute] != NONE_MISSING]] = True
-    least[~some] = MISSING
-    signs = np.where(none, np.where(some, SOME_MISSING, ALL_MISSING), NONE_MISSING)
-    return Boxes(least, most, signs.astype(np.int8))
+        for row in range(len(group)):
+            own, one = group[row], box[row]
+            if missing[attribute, one] != NONE_MISSING:
+                signs[attribute, own] = SOME_MISSING
+            if missing[attribute, one] != ALL_MISSING:
+                least[attribute, own] = min(least[attribute, own], low[attribute, one])
+                most[attribute, own] = max(most[attribute, own], high[attribute, one])
+        for own in range(groups):
+            if most[attribute, own] == MISSING:
+                least[attribute, own], signs[attribute, own] = MISSING, ALL_MISSING
+    return least, most, signs
 
 
 def _emit_rows(

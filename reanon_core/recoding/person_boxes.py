@@ -11,16 +11,19 @@ from typing import NamedTuple
 import numpy as np
 
 from reanon_core.compiled import compiled
+from reanon_core.kernels.box_cuts import Columns, cut_rows
 from reanon_core.kernels.box_index import index_boxes, nearest_boxes
 from reanon_core.kernels.box_merge import merge_small_boxes
+from reanon_core.kernels.column_ids import column_ids
+from reanon_core.kernels.dense_ranks import dense_ranks
 from reanon_core.model.arrays import MISSING, Bool, Float64, Int32, Int64
 from reanon_core.model.errors import Unpublishable, counted
 from reanon_core.model.plan import PersonBoxes
-from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
+from reanon_core.model.schema import Ends, Schema
 from reanon_core.recoding.attribute_scales import extent_of_codes
+from reanon_core.recoding.bins import align
 from reanon_core.recoding.boxes import cover_rows
 from reanon_core.recoding.cohorts import NO_COHORT, Cohorts, People, fit_hulls
-from reanon_core.recoding.mondrian import Principle, Table, mondrian_classes
 
 STRETCH = 2.0
 """A person stays in a cohort, or joins it, if its hull need not grow to more than this multiple of its volume."""
@@ -37,9 +40,10 @@ class Hulls(NamedTuple):
 def cohort_size(k: int) -> int:
     """The least size of a new cohort: k, and what it may lose by chance.
 
-    With as many newcomers as leavers a cohort's size varies by about its square root.
+    With as many newcomers as leavers a cohort's size varies by about its square root; this is twice that of k. More
+    would keep the intersection of boxes above k for longer, and make every box wider.
     """
-    return k + isqrt(k - 1) + 1
+    return k + 2 * isqrt(k)
 
 
 def box_people(people: People, schema: Schema, before: Cohorts, k: int) -> tuple[PersonBoxes, Cohorts]:
@@ -60,13 +64,14 @@ def box_people(people: People, schema: Schema, before: Cohorts, k: int) -> tuple
     cohort, hulls = _returning(people, schema, before)
     cohort = _joined(people.qi, cohort, hulls, weight, cohort_size(k))
     cohort = _cut(people.qi, cohort, schema, extent, cohort_size(k))
-    after = before.recorded(people, cohort, (hulls.low, hulls.high), extent)
-    cohort = after.cohort[after.entries(people.persons)]
+    after, cohort = before.recorded(people, cohort, (hulls.low, hulls.high), extent)
     size = np.bincount(cohort, minlength=after.count)
-    shared = merge_small_boxes(after.low, after.high, size, k)[cohort]
-    shown, number = np.unique(shared, return_inverse=True)
-    boxes = cover_rows(people.qi, number.astype(np.int32), len(shown), schema)
-    return PersonBoxes(number.astype(np.int32), boxes), after
+    into = merge_small_boxes(after.low, after.high, size, k)
+    shown = np.flatnonzero(np.bincount(into, weights=size, minlength=after.count))
+    place = np.zeros(after.count, np.int32)
+    place[shown] = np.arange(len(shown), dtype=np.int32)
+    number = place[into][cohort]
+    return PersonBoxes(number, cover_rows(people.qi, number, len(shown), schema)), after
 
 
 def _returning(people: People, schema: Schema, before: Cohorts) -> tuple[Int32, Hulls]:
@@ -78,9 +83,7 @@ def _returning(people: People, schema: Schema, before: Cohorts) -> tuple[Int32, 
     old = np.flatnonzero(entry >= 0)
     low, high = before.low.copy(), before.high.copy()
     for attribute, column in enumerate(schema.quasi_identifiers):
-        now, then = people.qi[attribute, old].astype(np.int64), before.qi[attribute, entry[old]]
-        known = (now != MISSING) & (then != MISSING)
-        drift = int(np.median(now[known] - then[known])) if known.any() else 0
+        drift = _drift(people.qi[attribute, old], before.qi[attribute, entry[old]])
         if drift:
             least, most = column.bounds or (MISSING + 1, 2**31 - 1)
             for ends in (low[attribute], high[attribute]):
@@ -90,6 +93,15 @@ def _returning(people: People, schema: Schema, before: Cohorts) -> tuple[Int32, 
     cohort[old] = before.cohort[entry[old]]
     cohort[~_fits(people.qi, cohort, low, high)] = NO_COHORT
     return cohort, Hulls(low, high, fit_hulls(people.qi, cohort, low, high))
+
+
+def _drift(now: Int32, then: Int32) -> int:
+    """The median change of the codes that are known both times, 0 if there is none."""
+    known = (now != MISSING) & (then != MISSING)
+    if 2 * np.count_nonzero(now[known] != then[known]) < np.count_nonzero(known):
+        return 0  # most codes stay, so there is no need to sort the changes
+    changes = now[known].astype(np.int64) - then[known]
+    return int(np.median(changes)) if len(changes) else 0
 
 
 def _joined(qi: Int32, cohort: Int32, hulls: Hulls, weight: Float64, least: int) -> Int32:
@@ -103,7 +115,11 @@ def _joined(qi: Int32, cohort: Int32, hulls: Hulls, weight: Float64, least: int)
     if len(present) and len(new):
         low, high = hulls.low[:, present], hulls.high[:, present]
         points = np.ascontiguousarray(qi[:, new])
-        nearest = nearest_boxes(index_boxes(low, high, weight), low, high, points, weight).astype(np.int32)
+        # Many newcomers have the same codes, and each point is looked up once.
+        _, first, place = np.unique(column_ids(points), return_index=True, return_inverse=True)
+        distinct = np.ascontiguousarray(points[:, first])
+        found = nearest_boxes(index_boxes(low, high, weight), low, high, distinct, weight)
+        nearest = found[place].astype(np.int32)
         near = _fits(points, nearest, low, high)
         if np.count_nonzero(~near) < least:
             near[:] = True
@@ -113,38 +129,39 @@ def _joined(qi: Int32, cohort: Int32, hulls: Hulls, weight: Float64, least: int)
 
 
 def _cut(qi: Int32, cohort: Int32, schema: Schema, extent: Int64, least: int) -> Int32:
-    """The cohorts once those that are large enough are cut by Mondrian.
-
-    One run cuts all of them: their number is one more attribute, so wide that it is cut first.
-    """
+    """The cohorts once those that are large enough are cut."""
     large = np.flatnonzero(np.bincount(cohort, minlength=1)[cohort] >= 2 * least)
     if not len(large):
         return cohort
-    numbers, own = np.unique(cohort[large], return_inverse=True)
-    longer = 2 * len(numbers)
-    span = np.maximum(extent[1] - extent[0], 1) * longer
-    table = Table(
-        np.vstack([own.astype(np.int32), qi[:, large]]),
-        np.zeros(len(large), np.int32),
-        _with_cohort(schema),
-        np.stack([np.insert(extent[0], 0, 0), np.insert(extent[0] + span, 0, len(numbers))]),
-    )
-    piece, pieces = mondrian_classes(table, Principle(k=least))
-    first = np.zeros(pieces, np.bool_)  # the first piece of a cohort keeps its number
+    large = large[np.argsort(cohort[large], kind="stable")]
+    start = np.unique(cohort[large], return_index=True)[1]
+    ranks, columns = _published_ranks(qi[:, large], schema, extent)
+    piece, pieces = cut_rows(ranks, columns, np.append(start, len(large)), least)
     number = np.empty(pieces, np.int64)
-    number[piece] = own
+    number[piece] = cohort[large]
+    first = np.zeros(pieces, np.bool_)  # the first piece of a cohort keeps its number
     first[np.unique(number, return_index=True)[1]] = True
-    number = np.where(first, numbers[number], int(cohort.max()) + np.cumsum(~first))
+    number = np.where(first, number, int(cohort.max()) + np.cumsum(~first))
     cut = cohort.copy()
     cut[large] = number[piece]
     return cut
 
 
-def _with_cohort(schema: Schema) -> Schema:
-    """The quasi-identifiers, the number of a cohort before them, and no sensitive values."""
-    unused = "-".join(schema.names) + "-"
-    columns = (QuasiIdentifier(name=unused), *schema.quasi_identifiers)
-    return Schema(quasi_identifiers=columns, sensitive=Sensitive(name=unused + "-", values=("",)))
+def _published_ranks(qi: Int32, schema: Schema, extent: Int64) -> tuple[Int32, Columns]:
+    """The rank of each code [n, d], and the interval that it is published with. MISSING is just below the others."""
+    ranks, sides = np.empty(qi.shape[::-1], np.int32), []
+    for attribute, (codes, column) in enumerate(zip(qi, schema.quasi_identifiers, strict=True)):
+        rank, occurring = dense_ranks(codes)
+        ranks[:, attribute] = rank + 1
+        low, high = occurring.astype(np.int32), occurring.astype(np.int32)
+        if column.ends is Ends.GRID:
+            align(low, high, column)
+        lacking = int(low.min(initial=0)) - 1
+        sides.append((np.insert(low.astype(np.int64), 0, lacking), np.insert(high.astype(np.int64), 0, lacking)))
+    longest = max(len(first) for first, _ in sides)
+    first, last = (np.array([np.pad(both[at], (0, longest - len(both[at]))) for both in sides]) for at in (0, 1))
+    least = np.array([column.min_width for column in schema.quasi_identifiers], np.int64)
+    return ranks, Columns(first, last, least, (extent[1] - extent[0] + 1).astype(np.float64))
 
 
 @compiled

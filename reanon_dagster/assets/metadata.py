@@ -4,8 +4,10 @@ import json
 from typing import Any
 
 import dagster as dg
+import numpy as np
 
 from reanon_core.model.published_columns import PublishedColumn, Role, published_columns
+from reanon_core.model.release import PersonRows
 from reanon_core.model.schema import Kind, Schema
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.query_error import MEANING, typical_count
@@ -28,6 +30,7 @@ def candidate_metadata(view: SeriesView, candidate: Candidate) -> Metadata:
         "selected": int(entry.snapshot.selection.sum()),
         "rows": entry.release.size,
         **({"groups": entry.release.boxes.count} if entry.release.grouped else {}),
+        **_boxes_of_people(entry.release.person_rows),
         "counterfeits": entry.auxiliary.total,
         "withheld": sum(candidate.withheld.values()),
         **_query_error(candidate.query_error),
@@ -44,6 +47,14 @@ def _query_error(error: float | None) -> Metadata:
     """How far off a typical count is, as a number that Dagster plots over the releases, and as a sentence."""
     number = {} if error is None else {"query error": round(error, 4)}
     return {**number, "utility": f"{typical_count(error)}. {MEANING}."}
+
+
+def _boxes_of_people(rows: PersonRows | None) -> Metadata:
+    """The numbers of a decoupled release, whose `rows` are those of values."""
+    if rows is None:
+        return {}
+    sizes = np.bincount(rows.box, minlength=1)
+    return {"rows of people": len(rows.box), "boxes": rows.boxes.count, "people in the smallest box": int(sizes.min())}
 
 
 def _remarks(candidate: Candidate) -> Metadata:

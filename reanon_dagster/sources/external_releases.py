@@ -14,9 +14,19 @@ from reanon_core.model.coding import examples, named_rows
 from reanon_core.model.errors import InvalidSnapshot, Problem, collect_problems, require
 from reanon_core.model.history import History, Published
 from reanon_core.model.published_columns import COUNT, GROUP_ID, interval_names
-from reanon_core.model.release import ALL_MISSING, ANYTHING, MISSING_WORDS, UNPUBLISHED, Auxiliary, Boxes, Release
+from reanon_core.model.release import (
+    ALL_MISSING,
+    ANYTHING,
+    MISSING_WORDS,
+    UNPUBLISHED,
+    Auxiliary,
+    Boxes,
+    PersonRows,
+    Release,
+)
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_core.tables.arrow_columns import coded_other, coded_sensitive
+from reanon_dagster.sources.external_decoupled import GroupValues, decoupled_release, values_beside
 from reanon_dagster.sources.external_files import ExternalFile, read_external_file, texts
 from reanon_dagster.sources.interval_notation import Cover, Unreadable, cover, end
 from reanon_dagster.sources.people_file import read_people
@@ -66,7 +76,7 @@ def _shown(table: ExternalFile, schema: Schema) -> tuple[str, ...]:
 
 def _release(file: Path, schema: Schema, optional: frozenset[str]) -> tuple[Published, Schema]:
     """One release, and the schema extended by its new values."""
-    table = _table(file, schema)
+    table, values = _table(file, schema), values_beside(file)
     problems: list[Problem] = []
     shown = _shown(table, schema)
     absent = optional - set(shown)
@@ -77,18 +87,44 @@ def _release(file: Path, schema: Schema, optional: frozenset[str]) -> tuple[Publ
         for column in schema.quasi_identifiers
     ]
     secret = (np.full(rows, UNPUBLISHED, np.int32), schema.sensitive)
-    if schema.sensitive.name not in absent:
+    if values is None and schema.sensitive.name not in absent:
         secret = collect_problems(problems, _secret, schema.sensitive, table) or secret
     other = [collect_problems(problems, _other, name, at, table, schema) for at, name in enumerate(schema.other)]
     groups = collect_problems(problems, _group_labels, table) if GROUP_ID in table.data.column_names else None
     require(table.with_label(problems), InvalidSnapshot)
-    boxes, group = _grouped(np.stack([one for one in covers if one is not None]), groups, table)
+    stacked = np.stack([one for one in covers if one is not None])
+    if values is not None:
+        return _decoupled(stacked, groups, table, values, schema)
+    boxes, group = _grouped(stacked, groups, table)
     counts = _counterfeits(file, groups, group) if groups is not None else Auxiliary.none()
     codes = np.array([one[0] for one in other if one], dtype=np.int32).reshape(len(schema.other), rows)
     grown = schema.with_sensitive_values(secret[1].values).with_other_values(tuple(one[1] for one in other if one))
     columns = None if len(shown) == len(schema.columns) else shown
     release = Release(group, secret[0], boxes, other=codes, columns=columns, grouped=groups is not None)
     return Published(release, counts), grown
+
+
+def _decoupled(
+    covers: Int32, labels: "pa.DictionaryArray | None", table: ExternalFile, file: Path, schema: Schema
+) -> tuple[Published, Schema]:
+    """One release of rows of people, whose values are in another file.
+
+    Raises: InvalidSnapshot.
+    """
+    values = read_external_file(file, (GROUP_ID, schema.sensitive.name, COUNT))
+    problems: list[Problem] = []
+    named, counted = (collect_problems(problems, _listed, values, name) for name in (GROUP_ID, COUNT))
+    secret = collect_problems(problems, _secret, schema.sensitive, values)
+    require(values.with_label(problems), InvalidSnapshot)
+    if labels is None:
+        table.column(GROUP_ID)
+    if labels is None or named is None or counted is None or secret is None:
+        raise AssertionError("files without problems have groups and values")
+    boxes, box = _grouped(covers, None, table)
+    group = labels.indices.to_numpy(zero_copy_only=False).astype(np.int32)
+    given = GroupValues(named, secret[0], counted)
+    published = decoupled_release(labels.dictionary.to_pylist(), PersonRows(group, box, boxes), given, values.label)
+    return published, schema.with_sensitive_values(secret[1].values)
 
 
 def _other(name: str, at: int, table: ExternalFile, schema: Schema) -> tuple[Int32, tuple[str, ...]]:

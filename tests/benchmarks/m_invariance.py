@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ sys.path[:0] = [str(ROOT / "data" / "census")]
 
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive  # noqa: E402
 from reanon_core.model.snapshot import Snapshot  # noqa: E402
+from reanon_core.protocols import Technique  # noqa: E402
 from reanon_core.publishing import publish  # noqa: E402
 from reanon_core.techniques.m_invariance.technique import MInvariance  # noqa: E402
 
@@ -53,16 +55,18 @@ def prepare(folder: Path, anchors: Path | None) -> Data:
     return Data(folder, table, anchor)
 
 
-def against_anchor(data: Data, update: int, m: int, techniques: dict[str, MInvariance]) -> dict[str, float]:
-    """Median CPU time of our releases 2.. over the anchor's, on the same series, for each of these techniques."""
-    if data.anchor is None:
-        return {}
+def against_anchor(data: Data, update: int, m: int, technique: Technique[Any, Any]) -> float:
+    """Median CPU time of our releases 2.. over the anchor's, on the same series.
+
+    Requires: the anchor is there.
+    """
+    assert data.anchor is not None
     series = data.folder / f"series_{update}.bin"
     command = [data.anchor, data.folder / "data.bin", series, str(m), "--max", str(RELEASES)]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     theirs = np.median([float(line.split()[12]) for line in printed.splitlines() if re.match(r"\d", line)][1:])
     rows = snapshots(data.table, np.fromfile(series, np.int32))
-    return {name: float(np.median(publish_seconds(rows, one)[1:]) / theirs) for name, one in techniques.items()}
+    return float(np.median(publish_seconds(rows, technique)[1:]) / theirs)
 
 
 def snapshots(table: np.ndarray, series: np.ndarray) -> list[Snapshot]:
@@ -82,7 +86,7 @@ def snapshot(table: np.ndarray, rows: np.ndarray) -> Snapshot:
     return Snapshot(SCHEMA, order, np.ascontiguousarray(table[order, :4].T), np.ascontiguousarray(table[order, 4]))
 
 
-def publish_seconds(rows: list[Snapshot], technique: MInvariance) -> list[float]:
+def publish_seconds(rows: list[Snapshot], technique: Technique[Any, Any]) -> list[float]:
     """CPU seconds of each release of a series, from coded snapshot to release arrays, after warm-up."""
     publish(technique, rows[0], technique.initial_state(), np.random.default_rng(0))
     state, rng, seconds = technique.initial_state(), np.random.default_rng(1), []
@@ -94,13 +98,12 @@ def publish_seconds(rows: list[Snapshot], technique: MInvariance) -> list[float]
     return seconds
 
 
-def growth_and_memory(data: Data) -> tuple[float, float]:
+def growth_and_memory(data: Data, technique: Technique[Any, Any]) -> tuple[float, float]:
     """Time of 2 million rows over 200,000 (first releases), and peak memory a row over the input at 2 million."""
     rng = np.random.default_rng(0)
     small = [snapshot(data.table, rng.choice(len(data.table), 200_000, replace=False)) for _ in range(3)]
     many = data.table[rng.integers(0, len(data.table), 2_000_000)]
     large = snapshot(many, np.arange(len(many)))
-    technique = MInvariance(m=10)
     time_small = min(publish_seconds([one], technique)[0] for one in small for _ in range(3))
     time_large = min(publish_seconds([large], technique)[0] for _ in range(4))
     peak = peak_bytes(lambda: publish(technique, large, technique.initial_state(), np.random.default_rng(0)))

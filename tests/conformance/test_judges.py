@@ -1,6 +1,7 @@
 """What every check, attack and metric owes. Each joins with its line in the catalog, a check also with one here."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,8 +19,10 @@ from reanon_core.catalog import (
 from reanon_core.model.knowledge import Knowledge
 from reanon_core.model.ledger import Ledger
 from reanon_core.model.packing import pack, unpack
+from reanon_core.model.release import Auxiliary, Boxes, PersonRows, Release
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.replay import replay
+from reanon_core.techniques.decoupled import decouple
 
 WEAKEST: dict[str, dict[str, object]] = {
     "well-formedness": {},
@@ -74,6 +77,8 @@ def battlefield(attack: str) -> tuple[tuple[Ledger, Knowledge], tuple[Ledger, Kn
     """Where an attack is strong: a naive series, and the same people under a defence, with what an adversary knows."""
     if attack == "algorithm":
         return read("filled"), read("blind")
+    if attack == "linkage":
+        return tuple((one, one.knowledge(groups_known=False)) for one in (rows_with_values(), rows_of_people()))
     naive, defended = ledgers_for(attack)
     return (naive, naive.knowledge()), (defended, defended.knowledge())
 
@@ -83,6 +88,30 @@ def read(balancing: str) -> tuple[Ledger, Knowledge]:
     technique = build_technique("m-invariance", {"m": 2, "balancing": balancing})
     made = replay(technique, snapshots(20, 4, stay=0.6), np.random.default_rng(0))
     return made, with_algorithm(technique, made, made.knowledge())
+
+
+def rows_of_people(*, memory: bool = True) -> Ledger:
+    """A decoupled series of few people."""
+    technique = decouple(build_technique("m-invariance", {"m": 2}), 2)
+    return replay(technique, snapshots(60, 8, stay=0.85), np.random.default_rng(0), memory=memory)
+
+
+def rows_with_values() -> Ledger:
+    """The same people in boxes that are cut anew, each with their own value: a group for each person."""
+    entries = []
+    for entry in rows_of_people(memory=False).entries:
+        rows, shown = entry.release.person_rows, entry.trace.person_rows
+        assert rows is not None
+        assert shown is not None
+        values = np.empty(len(shown), np.int32)
+        values[shown] = entry.snapshot.sensitive
+        sides = (ends[:, rows.box] for ends in (rows.boxes.low, rows.boxes.high, rows.boxes.missing))
+        everyone = np.arange(len(shown), dtype=np.int32)
+        release = Release(everyone, values, Boxes(*sides), person_rows=PersonRows(everyone, rows.box, rows.boxes))
+        entries.append(
+            replace(entry, release=release, auxiliary=Auxiliary.none(), trace=replace(entry.trace, rows=shown))
+        )
+    return Ledger(tuple(entries))
 
 
 def ledgers_for(attack: str) -> tuple[Ledger, Ledger]:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reanon_core.inference.view.box_lookup import masks_at
 from reanon_core.inference.view.membership import Membership
 from reanon_core.inference.view.sensitive_releases import sensitive_releases
+from reanon_core.inference.view.shown_boxes import group_masks_at
 from reanon_core.inference.view.traces import traces_of
 from reanon_core.inference.view.value_sets import BITS, full_masks, group_masks, highest_value
 from reanon_core.model.arrays import Int32, Int64, UInt64
@@ -53,7 +53,7 @@ def known_groups(history: History, knowledge: Knowledge) -> KnownGroups:
         uncertain += int(np.count_nonzero(~certain))
         domain[place[certain]] &= masks[group[certain]]
         if not certain.all():
-            domain[place[~certain]] &= masks_at(presence.qi[:, ~certain], release.boxes, masks)
+            domain[place[~certain]] &= group_masks_at(presence.qi[:, ~certain], release, masks)
         order = np.argsort(group[certain], kind="stable")
         sizes = np.bincount(group[certain], minlength=release.boxes.count)
         first = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])

@@ -1,5 +1,6 @@
 """Linkage: which rows of the next release may show the same person as a row of this one."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,13 @@ class LinkableRows(NamedTuple):
     lacking: Int32  # [d, r] 1 if a value may be missing
 
 
+class Links(NamedTuple):
+    """The successors of each row: how many there are, and the first of them, in the order of the releases."""
+
+    counts: Int64  # [r]
+    first: Int64  # [r] -1 if there is none
+
+
 def successors(earlier: Release, later: Release) -> Int64:
     """For each row of the earlier release, how many rows of the later one have its signature and an overlapping box.
 
@@ -26,12 +34,45 @@ def successors(earlier: Release, later: Release) -> Int64:
     their signature, so the row of a person who is in both releases has at least one successor, unless the person's
     values changed beyond the box. Rows are in the order of the release.
     """
+    return links(earlier, later).counts
+
+
+def links(earlier: Release, later: Release) -> Links:
+    """The successors of each row of the earlier release."""
     signatures = _signature_numbers(earlier, later)
-    rows = [_linkable(release, own) for release, own in zip((earlier, later), signatures, strict=True)]
-    order, first = rows[0]
-    counts = np.empty(len(order), np.int64)
-    counts[order] = _count_successors(first, rows[1][1])
-    return counts
+    (order, first), (other_order, second) = (
+        _linkable(release, own) for release, own in zip((earlier, later), signatures, strict=True)
+    )
+    count, found = _find_successors(first, second)
+    linked = Links(np.empty_like(count), np.full_like(found, -1))
+    linked.counts[order] = count
+    linked.first[order[found >= 0]] = other_order[found[found >= 0]]
+    return linked
+
+
+def chains(releases: Sequence[Release]) -> Int64:
+    """Rows that can be followed: for each chain its row in each release, int64[chains, releases], -1 where it has none.
+
+    A row is followed to its successor if it has no other, and the successor is that of no other such row. Every row
+    is in one chain; most chains are a single row.
+    """
+    listed = np.empty((0, len(releases)), np.int64)
+    before = np.empty(0, np.int64)  # the chain of each row of the release before
+    for time, release in enumerate(releases):
+        rows = len(release.group if release.person_rows is None else release.person_rows.group)
+        chain = np.full(rows, -1, np.int64)
+        if time:
+            linked = links(releases[time - 1], release)
+            only = np.flatnonzero(linked.counts == 1)
+            target, times = np.unique(linked.first[only], return_counts=True)
+            only = only[np.isin(linked.first[only], target[times == 1])]
+            chain[linked.first[only]] = before[only]
+        new = np.flatnonzero(chain < 0)
+        chain[new] = np.arange(len(listed), len(listed) + len(new))
+        listed = np.concatenate([listed, np.full((len(new), len(releases)), -1)])
+        listed[chain, time] = np.arange(rows)
+        before = chain
+    return listed
 
 
 def _signature_numbers(*releases: Release) -> list[Int64]:
@@ -61,8 +102,9 @@ def _intervals(boxes: Boxes) -> tuple[Int32, Int32]:
 
 
 @compiled
-def _count_successors(earlier: LinkableRows, later: LinkableRows) -> Int64:
+def _find_successors(earlier: LinkableRows, later: LinkableRows) -> tuple[Int64, Int64]:
     counts = np.zeros(len(earlier.signature), dtype=np.int64)
+    found = np.full(len(counts), -1, dtype=np.int64)
     for row in range(len(counts)):
         own = earlier.signature[row]
         other = np.searchsorted(later.signature, own)
@@ -75,6 +117,8 @@ def _count_successors(earlier: LinkableRows, later: LinkableRows) -> Int64:
                 if first > last and not lacking:
                     overlaps = False
                     break
+            if overlaps and counts[row] == 0:
+                found[row] = other
             counts[row] += overlaps
             other += 1
-    return counts
+    return counts, found

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reanon_core.inference.view.box_lookup import masks_at
+from reanon_core.inference.view.shown_boxes import group_masks_at
 from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.model.history import History, Published
 from reanon_core.model.knowledge import Knowledge
-from reanon_core.model.release import Boxes
+from reanon_core.model.release import Release
 
 ABSENT = -1
 """The person is not in the release."""
@@ -47,13 +47,13 @@ class Atoms:
     most: Int64  # [a] its people, and the most people of uncertain trace who can belong to it
 
 
-def certain_groups(qi: Int32, boxes: Boxes) -> Int32:
-    """For each point, the only box that contains it, or UNKNOWN.
+def certain_groups(qi: Int32, release: Release) -> Int32:
+    """For each point, the only group that may contain it, or UNKNOWN.
 
-    The mask of a box is its number and the number's complement. A union over several boxes has some bit set in both.
+    The mask of a group is its number and the number's complement. A union over several has some bit set in both.
     """
-    number = np.arange(boxes.count, dtype=np.uint64)
-    union = masks_at(qi, boxes, (number | (~number & LOWER) << HALF)[:, None])[:, 0]
+    number = np.arange(release.boxes.count, dtype=np.uint64)
+    union = group_masks_at(qi, release, (number | (~number & LOWER) << HALF)[:, None])[:, 0]
     numbers, complements = union & LOWER, union >> HALF
     single = (numbers ^ complements) == LOWER  # the union is empty where no box contains the point
     return np.where(single, numbers.astype(np.int64), UNKNOWN).astype(np.int32)
@@ -71,7 +71,7 @@ def traces_of(history: History, knowledge: Knowledge, *, tracked: bool = False) 
         if tracked and presence.group is not None:
             known = presence.group
         else:
-            known = certain_groups(presence.qi, published.release.boxes)
+            known = certain_groups(presence.qi, published.release)
         row[persons.searchsorted(presence.persons)] = known
     return Traces(persons, group)
 

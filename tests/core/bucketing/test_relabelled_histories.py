@@ -3,6 +3,8 @@
 A history is published with recorded draws. Then one bucket is relabelled and the draws are carried along: the order of
 its slots by the permutation, the others as they were. The map of draws is one to one and keeps their probability. So if
 it always gives the same publication, both histories give every publication with the same probability.
+
+Of a decoupled series the files themselves are compared, row by row: their order is carried along too.
 """
 
 from collections import Counter, defaultdict
@@ -20,8 +22,10 @@ from reanon_core.bucketing.division import NEW
 from reanon_core.bucketing.signatures import Signature
 from reanon_core.model.errors import Unpublishable
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.recoding import emit
 from reanon_core.techniques.cor_split import bucket_partition
 from reanon_core.techniques.cor_split.technique import CorSplit
+from reanon_core.techniques.decoupled import Decoupled, DecoupledPlan, decouple
 from reanon_core.techniques.m_invariance.technique import MInvariance
 
 EPISODE: dict[str, Any] = {"on_sensitive_change": "episode", "not_eligible": "blocks"}
@@ -31,6 +35,8 @@ TECHNIQUES = {
     "paper, episodes": MInvariance(m=2, assignment="paper", **EPISODE),
     "Cor-Split": CorSplit(m=3, n=2, not_eligible="blocks"),
     "Cor-Partition, episodes": CorSplit(m=3, n=2, strict=False, partition="paper", **EPISODE),
+    "decoupled": decouple(MInvariance(m=2, not_eligible="blocks"), 2),
+    "decoupled Cor-Split": decouple(CorSplit(m=3, n=2, not_eligible="blocks"), 3),
     "lifespan": CorSplit(m=3, n=1, max_lifespan=2, on_lifespan="withhold", **EPISODE),
 }
 MOST_PEOPLE = 30
@@ -120,15 +126,44 @@ def published(technique: Any, snapshots: list[Snapshot], draws: list[Draws]) -> 
     for snapshot, of_release in zip(snapshots, draws, strict=True):
         plan = plan_with(technique, snapshot, state, of_release)
         state = technique.advance(state, snapshot, plan)
-        plans.append(plan)
-        seen.append((planned(plan, snapshot), plan.withheld))
+        apart = isinstance(plan, DecoupledPlan)
+        plans.append(plan.own if apart else plan)
+        seen.append((planned(plan, snapshot), plan.withheld, files(plan, snapshot, of_release) if apart else None))
     return plans, seen
 
 
-def buckets(seen: list[tuple[Shown, Any]]) -> dict[Signature, set[tuple[int, int]]]:
+def files(plan: DecoupledPlan, snapshot: Snapshot, draws: Draws) -> list[Any]:
+    """Every number of a decoupled release, in the order of its files.
+
+    Groups are shuffled in the order of their people, and rows of values in that of their groups and values. So the same
+    draws shuffle the same things, whatever a person's value is.
+    """
+    published = np.flatnonzero(plan.group >= 0)
+    least = np.full(plan.groups, MOST_PEOPLE)
+    np.minimum.at(least, plan.group[published], snapshot.persons[published])
+    group = np.concatenate([plan.group[published], plan.counterfeits.group])
+    value = np.concatenate([snapshot.sensitive[published], plan.counterfeits.sensitive])
+    orders = [np.argsort(np.argsort(least)), np.lexsort((value, least[group])), None, None]
+
+    def shuffled(count: int, rng: np.random.Generator) -> Any:
+        drawn, order = rng.permutation(count).astype(np.int32), orders.pop(0)
+        if order is None:
+            return drawn
+        return drawn[order] if len(orders) == 3 else order[drawn].astype(np.int32)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(emit, "keyed_permutation", shuffled)
+        release, auxiliary, _ = emit.emit(snapshot, plan, np.random.default_rng(int(draws.words[1])))
+    rows = release.person_rows
+    assert rows is not None
+    shown = [rows.group, rows.box, rows.boxes.low, rows.boxes.high, rows.boxes.missing]
+    return [one.tolist() for one in (*shown, release.group, release.sensitive, auxiliary.group, auxiliary.count)]
+
+
+def buckets(seen: list[tuple[Shown, Any, Any]]) -> dict[Signature, set[tuple[int, int]]]:
     """Who is published with each signature, and in which release."""
     found = defaultdict(set)
-    for time, (shown, _) in enumerate(seen):
+    for time, (shown, *_) in enumerate(seen):
         for person, signature in shown.signature.items():
             found[signature].add((person, time))
     return found
@@ -143,18 +178,23 @@ def relabelled(snapshots: list[Snapshot], members: set[tuple[int, int]], image: 
     return listed
 
 
+def own(technique: Any) -> Any:
+    """The technique that makes the groups."""
+    return getattr(technique, "technique", technique)
+
+
 def couple(technique: Any, seeds: range) -> Counter[str]:
     """Relabel every bucket of every series in up to three ways, and count how often that changes what is published."""
     counted: Counter[str] = Counter()
     for seed in seeds:
-        snapshots = series(seed, changes=technique.on_sensitive_change == "episode")
+        snapshots = series(seed, changes=own(technique).on_sensitive_change == "episode")
         rng = np.random.default_rng(seed)
         draws = [drawn(rng) for _ in snapshots]
         try:
             plans, seen = published(technique, snapshots, draws)
         except Unpublishable:
             continue
-        counted["withheld"] += sum(sum(withheld.values()) for _, withheld in seen)
+        counted["withheld"] += sum(sum(withheld.values()) for _, withheld, _ in seen)
         counted["blocks"] += sum(bool(of_release.values) for of_release in draws)
         for bucket, members in buckets(seen).items():
             for order in islice(permutations(bucket), 1, 4):
@@ -168,8 +208,8 @@ def couple(technique: Any, seeds: range) -> Counter[str]:
 
 @pytest.mark.parametrize("name", TECHNIQUES)
 def test_a_relabelled_bucket_is_published_alike(name: str) -> None:
-    technique = TECHNIQUES[name]
-    counted = couple(technique, range(40))
+    technique = own(TECHNIQUES[name])
+    counted = couple(TECHNIQUES[name], range(40))
     assert counted["couplings"] >= 100
     assert counted["different"] == 0
     assert counted["blocks"] > 0 or technique.not_eligible == "refuse"
@@ -182,6 +222,19 @@ def test_a_relabelled_bucket_is_published_alike_in_many_series(name: str) -> Non
     counted = couple(TECHNIQUES[name], range(1000, 2000))
     assert counted["couplings"] >= 2000
     assert counted["different"] == 0
+
+
+def test_boxes_that_look_at_values_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were people boxed in the order of their values, the files would tell."""
+    plan = Decoupled.plan
+
+    def looking(technique: Decoupled, snapshot: Snapshot, state: Any, rng: np.random.Generator) -> Any:
+        seen = plan(technique, snapshot, state, rng)
+        by_value = snapshot.sensitive[seen.group >= 0] % seen.person_boxes.boxes.count
+        return replace(seen, person_boxes=replace(seen.person_boxes, number=by_value.astype(np.int32)))
+
+    monkeypatch.setattr(Decoupled, "plan", looking)
+    assert couple(TECHNIQUES["decoupled"], range(10))["different"] > 0
 
 
 def test_slots_that_are_not_drawn_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

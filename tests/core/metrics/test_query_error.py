@@ -1,5 +1,6 @@
 """Query error: the workload of the paper, and the same answers as one query at a time."""
 
+from collections import Counter
 from random import Random
 
 import numpy as np
@@ -11,7 +12,10 @@ from oracles.builders import Member, entry_of, plain_schema, random_entry
 from oracles.metrics import estimated_count, true_count, workload_error
 
 from reanon_core.catalog import build_technique
+from reanon_core.metrics.discernibility import Discernibility
 from reanon_core.metrics.generalization import GlobalCertaintyPenalty
+from reanon_core.metrics.group_size import AverageGroupSize
+from reanon_core.metrics.kl_divergence import KlDivergence
 from reanon_core.metrics.query_error import CountingQueryError, estimated_counts, random_ranges, true_counts
 from reanon_core.model.arrays import MISSING
 from reanon_core.model.errors import InvalidParameter
@@ -136,3 +140,25 @@ def test_the_certainty_penalty_of_a_decoupled_release_is_that_of_its_peoples_box
     assert rows is not None
     widths = (rows.boxes.high - rows.boxes.low)[:, rows.box] / 120  # the domain of both attributes
     assert GlobalCertaintyPenalty().measure(entry, np.random.default_rng(0)) == pytest.approx(float(widths.mean()))
+
+
+def test_the_distribution_of_a_decoupled_release_is_that_of_its_peoples_boxes_and_their_groups_values() -> None:
+    technique = decouple(build_technique("m-invariance", {"m": 2, "not_eligible": "blocks"}), 3)
+    for seed in range(4):
+        entry = replay(technique, small_series(seed)[1], np.random.default_rng(seed)).entries[-1]
+        rows, snapshot, release = entry.release.person_rows, entry.snapshot, entry.release
+        assert rows is not None
+        people = Counter(zip(*snapshot.qi.tolist(), snapshot.sensitive.tolist(), strict=True))
+        expected = 0.0
+        for (*point, value), count in people.items():
+            density = 0.0
+            for group, box in zip(rows.group, rows.box, strict=True):
+                values = release.sensitive[release.group == group]
+                volume = np.prod(rows.boxes.high[:, box] - rows.boxes.low[:, box] + 1.0)
+                density += rows.boxes.contains(int(box), np.array(point, np.int32)) * np.mean(values == value) / volume
+            true = count / snapshot.size
+            expected += true * np.log2(true / (density / len(rows.box)))
+        assert KlDivergence().measure(entry, np.random.default_rng(0)) == pytest.approx(expected)
+        sizes = np.bincount(rows.box)
+        assert Discernibility().measure(entry, np.random.default_rng(0)) == (sizes**2).sum()
+        assert AverageGroupSize().measure(entry, np.random.default_rng(0)) == sizes.mean()

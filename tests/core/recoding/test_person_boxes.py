@@ -98,27 +98,37 @@ def test_the_boxes_of_people_who_age_together_move_with_them() -> None:
 
 def test_a_newcomer_joins_the_cohort_that_holds_them_and_a_returner_is_in_the_old_one() -> None:
     k, one = 3, schema(AGE)
-    ages = [*range(10, 16), *range(50, 56)]
-    start = people(list(range(12)), ages)
+    ages = [*range(10, 17), *range(50, 57)]
+    start = people(list(range(14)), ages)
     boxes, cohorts = box_people(start, one, Cohorts.initial(1), k)
     assert boxes.boxes.low.tolist() == [[10, 50]]
-    _, cohorts = box_people(people(list(range(1, 13)), [*ages[1:], 52]), one, cohorts, k)
-    assert cohorts.cohort.tolist() == [0] * 6 + [1] * 7  # person 0 is absent, and remembered
-    back, cohorts = box_people(people(list(range(13)), [16, *ages[1:], 52]), one, cohorts, k)
-    assert back.number.tolist() == [0] * 6 + [1] * 7
-    assert back.boxes.high.tolist() == [[16, 55]]
+    _, cohorts = box_people(people(list(range(1, 15)), [*ages[1:], 52]), one, cohorts, k)
+    assert cohorts.cohort.tolist() == [0] * 7 + [1] * 8  # person 0 is absent, and remembered
+    back, cohorts = box_people(people(list(range(15)), [17, *ages[1:], 52]), one, cohorts, k)
+    assert back.number.tolist() == [0] * 7 + [1] * 8
+    assert back.boxes.high.tolist() == [[17, 56]]
 
 
 def test_a_cohort_that_falls_below_k_shares_the_box_of_a_neighbour_until_it_has_k_again() -> None:
     k, one = 3, schema(AGE)
-    ages = [*range(10, 15), *range(20, 25), *range(80, 85), *range(90, 95)]
-    start, cohorts = box_people(people(list(range(20)), ages), one, Cohorts.initial(1), k)
+    ages = [*range(10, 17), *range(20, 27), *range(80, 87), *range(90, 97)]
+    start, cohorts = box_people(people(list(range(28)), ages), one, Cohorts.initial(1), k)
     assert start.boxes.low.tolist() == [[10, 20, 80, 90]]
-    few, cohorts = box_people(people(list(range(3, 20)), ages[3:]), one, cohorts, k)
-    assert few.boxes.low.tolist() == [[13, 80, 90]]
-    assert few.boxes.high.tolist() == [[24, 84, 94]]
-    again, _ = box_people(people(list(range(20)), ages), one, cohorts, k)
+    few, cohorts = box_people(people(list(range(5, 28)), ages[5:]), one, cohorts, k)
+    assert few.boxes.low.tolist() == [[15, 80, 90]]
+    assert few.boxes.high.tolist() == [[26, 86, 96]]
+    again, _ = box_people(people(list(range(28)), ages), one, cohorts, k)
     assert again.boxes.low.tolist() == [[10, 20, 80, 90]]
+
+
+def test_a_cut_is_where_people_are_not_spread_evenly() -> None:
+    """Nine of ten were born here: they are cut off, though the median lies among them and ages are spread widely."""
+    k, here = 3, 90
+    place = QuasiIdentifier(name="birthplace", domain=(0, 9), ends=Ends.EXACT)
+    born = [0] * here + [1 + at % 9 for at in range(10)]
+    everyone = people(list(range(100)), [20 + at % 3 for at in range(100)], born)
+    boxes, _ = box_people(everyone, schema(AGE, place), Cohorts.initial(2), k)
+    assert set(boxes.boxes.high[1, boxes.number[:here]].tolist()) == {0}
 
 
 def test_newcomers_unlike_all_others_are_a_cohort_once_they_are_enough() -> None:

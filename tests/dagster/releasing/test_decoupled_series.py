@@ -12,10 +12,12 @@ from builders.series import SERIES, lively, write_series
 import reanon_core as reanon
 import reanon_dagster
 from reanon_core.judgement import history_verdicts
+from reanon_core.model.errors import InvalidSnapshot
 from reanon_dagster.cli import main
 from reanon_dagster.releasing.candidate import digest
 from reanon_dagster.releasing.judged_candidate import checks_of
-from reanon_dagster.series.series_file import load_series
+from reanon_dagster.series.series_file import load_schema, load_series
+from reanon_dagster.sources.external_releases import read_external_releases
 from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened
 from reanon_dagster.storage.entry_codec import arrays_of, entry_of
@@ -155,3 +157,46 @@ def test_frames_in_memory_have_the_same_form() -> None:
     for wrong in ({"form": "rings"}, {"k": 5}, {"form": "decoupled", "k": "many"}):
         with pytest.raises(reanon.InvalidParameter):
             reanon.Series(id="p", sensitive="s", quasi_identifiers=columns, technique=reanon.MInvariance(m=3), **wrong)
+
+
+def test_an_audit_of_the_files_alone_reads_rows_with_their_values(path: Path, tmp_path: Path) -> None:
+    files = [path.parent / "published" / "clinic" / name / "rows.csv" for name in NAMES]
+    schema = tmp_path / "schema.yaml"
+    schema.write_text("id: patient\nquasi_identifiers: {age: {}, zip: {}}\nsensitive: disease\n")
+    tables = [pd.read_csv(path.parent / "snapshots" / f"{name}.csv").assign(release=name) for name in NAMES]
+    pd.concat(tables).drop(columns="disease").to_csv(tmp_path / "people.csv", index=False)
+    history = read_external_releases(files, load_schema(schema)[1])
+    for file, published in zip(files, history.releases, strict=True):
+        rows, values = pd.read_csv(file), pd.read_csv(file.with_name("values.csv"))
+        release, own = published.release, published.release.person_rows
+        assert own is not None
+        assert (len(own.box), release.size) == (len(rows), values["count"].sum())
+        assert own.boxes.low[:, own.box].tolist() == [rows["age_min"].tolist(), rows["zip_min"].tolist()]
+        assert published.auxiliary.total == values["count"].sum() - len(rows)
+        for _, row in rows.iterrows():
+            group = own.group[row.name]
+            assert release.boxes.low[0, group] == rows.loc[rows["group_id"] == row["group_id"], "age_min"].min()
+    answers = tmp_path / "answers.json"
+    given = ["--schema", str(schema), "--people", str(tmp_path / "people.csv"), "--json", str(answers), "--quiet"]
+    attacks = "intersection,linkage,difference"
+    assert main(["audit", "--releases", *map(str, files), *given, "--attack", attacks]) == 0
+    found = {one["attack"]: one for one in json.loads(answers.read_text())["attacks"]}
+    assert [found[name]["exposed"] for name in attacks.split(",")] == [0, 0, 0]
+    assert "rows are;" in found["linkage"]["note"]
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        ("group_id,disease,count\n1,flu,1\n1,cold,1\n2,flu,1\n", "name groups that have rows, with counts of at least"),
+        ("group_id,disease,count\n1,flu,1\n1,cold,none\n", "name groups that have rows, with counts of at least 1"),
+        ("group_id,disease,count\n1,flu,1\n", "have a value for each row of a group"),
+        ("group_id,count\n1,2\n", "column disease must be there"),
+    ],
+)
+def test_values_that_do_not_fit_the_rows_are_refused(tmp_path: Path, values: str, problem: str) -> None:
+    (tmp_path / "schema.yaml").write_text("id: patient\nquasi_identifiers: {age: {}}\nsensitive: disease\n")
+    (tmp_path / "rows.csv").write_text("group_id,age_min,age_max\n1,3,5\n1,3,5\n")
+    (tmp_path / "values.csv").write_text(values)
+    with pytest.raises(InvalidSnapshot, match=problem):
+        read_external_releases([tmp_path / "rows.csv"], load_schema(tmp_path / "schema.yaml")[1])

@@ -20,7 +20,6 @@ from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive  # noqa:
 from reanon_core.model.snapshot import Snapshot  # noqa: E402
 from reanon_core.protocols import Technique  # noqa: E402
 from reanon_core.publishing import publish  # noqa: E402
-from reanon_core.techniques.m_invariance.technique import MInvariance  # noqa: E402
 
 DOMAINS = {"age": 79, "gender": 2, "education": 17, "birthplace": 57}
 VALUES = 50

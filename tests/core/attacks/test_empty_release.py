@@ -40,7 +40,6 @@ JUDGED = {
     "linear": {"n": 2},
     "js-divergence": {"j": 0.9},
     "possible-worlds": {"ell": 2},
-    "k-over-history": {"k": 2},
 }
 SIZES = [(0, 6), (6, 0, 6), (0, 0, 6), (6, 0), (0,)]
 CASES = [(name, sizes) for name in TECHNIQUES for sizes in SIZES if name != "sequential" or sizes[0] == 0]

@@ -69,7 +69,7 @@ def plan_with(technique: Any, snapshot: Snapshot, state: Any, draws: Draws) -> A
     """The plan of a release with these draws; the permutations are drawn and recorded if there are none yet."""
     rng = np.random.default_rng(int(draws.words[0]))
     columns, among = [draws.order, draws.allocation], []
-    by_count = blocks._by_count
+    by_count = blocks.frequent_values
 
     def draw_slots(count: int, _: object) -> Any:
         draws.slots = rng.permutation(count).astype(np.int32) if draws.slots is None else draws.slots
@@ -84,7 +84,7 @@ def plan_with(technique: Any, snapshot: Snapshot, state: Any, draws: Draws) -> A
         return by_count(pool, chosen, generator)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "_by_count", watched)
+        patch.setattr(blocks, "frequent_values", watched)
         patch.setattr(blocks, "keyed_permutation", draw_values)
         patch.setattr(phases, "keyed_permutation", draw_slots)
         patch.setattr(phases, "siphash_words", lambda persons, _: columns.pop(0)[persons])

@@ -62,16 +62,18 @@ def enter_new_rows(
         pads = padding(pool, m, rng)
     pools = new.pools - withheld + pads
     inside = np.ones(len(new.value), np.bool_)
+    parts = _partial_blocks(new, m, rng) if options.not_eligible == "partial-blocks" else {}
     blocks: list[list[Signature]] = []
-    if options.not_eligible == "partial-blocks" and (part := _partial_block(new, m, rng)):
-        blocks, inside = [[part.block]], part.inside
-    else:
-        for of_region in pools:
-            has_blocks = options.not_eligible in {"blocks", "partial-blocks"} and not is_eligible(of_region, m)
-            own = value_blocks(of_region, known, m, rng) if has_blocks else []
-            if not own:
-                require_eligible(of_region, m, labels)
-            blocks.append(own)
+    for region, of_region in enumerate(pools):
+        if region in parts:
+            blocks.append([parts[region].block])
+            inside[new.region == region] = parts[region].inside
+            continue
+        has_blocks = options.not_eligible in {"blocks", "partial-blocks"} and not is_eligible(of_region, m)
+        own = value_blocks(of_region, known, m, rng) if has_blocks else []
+        if not own:
+            require_eligible(of_region, m, labels)
+        blocks.append(own)
     signatures, blocked = blocked_rows(signatures, pools, blocks)
     slot, left = np.full(len(new.value), IN_LAYERS, np.int32), unblocked_rows(pools, blocks)
     if options.balancing == "median" or options.not_eligible == "partial-blocks":
@@ -82,15 +84,23 @@ def enter_new_rows(
     return NewRows(signatures=signatures, withheld=withheld, pads=pads, slot=slot, blocked=blocked, pools=left)
 
 
-def _partial_block(new: Newcomers, m: int, rng: np.random.Generator) -> PartialBlock | None:
-    """The block for some of the new rows; they are considered in an order of their own, by a fresh key."""
+def _partial_blocks(new: Newcomers, m: int, rng: np.random.Generator) -> dict[int, PartialBlock]:
+    """The partial blocks of the regions that have one; rows are considered in an order of their own, by a fresh key.
+
+    The first of several regions has none: its counts decide whether the others are merged, so all of them must be
+    permuted together or not at all.
+    """
     order = uniform_order(siphash_words(new.person, fresh_key(rng)))
-    found = partial_block(new.value[order], new.pools.shape[1], m, rng)
-    if found is None:
-        return None
-    inside = np.empty_like(found.inside)
-    inside[order] = found.inside
-    return PartialBlock(found.block, inside)
+    regions, values = new.pools.shape
+    made: dict[int, PartialBlock] = {}
+    for region in range(int(regions > 1), regions):
+        rows = order[new.region[order] == region]
+        found = partial_block(new.value[rows], values, m, rng)
+        if found is not None:
+            inside = np.zeros(len(order), np.bool_)
+            inside[rows] = found.inside
+            made[region] = PartialBlock(found.block, inside[new.region == region])
+    return made
 
 
 def _joined_slots(new: Newcomers, inside: Bool, signatures: Signatures, blocks: list[list[Signature]]) -> Int32:

@@ -81,14 +81,14 @@ def block_problems(options: BucketOptions) -> Iterator[Problem]:
     """What is wrong with blocks, regions and the median.
 
     Blocks keep their promise only if balancing does not look at values either, and the median keeps its own only if the
-    way out does not. A region that is not m-eligible needs a way out, and partial blocks know no regions.
+    way out does not. A region that is not m-eligible needs a way out.
     """
     if options.not_eligible in {"blocks", "partial-blocks"} and options.balancing == "filled":
         yield Problem("not_eligible", f"not be {options.not_eligible} with balancing: filled", options.not_eligible)
     if options.not_eligible in {"defer", "pad"} and options.balancing == "median":
         yield Problem("not_eligible", f"not be {options.not_eligible} with balancing: median", options.not_eligible)
-    if options.regions != "none" and options.not_eligible != "blocks":
-        yield Problem("regions", "be none unless not_eligible is blocks", options.regions)
+    if options.regions != "none" and options.not_eligible not in {"blocks", "partial-blocks"}:
+        yield Problem("regions", "be none unless not_eligible is blocks or partial-blocks", options.regions)
 
 
 def has_exact_reading(options: BucketOptions) -> bool:

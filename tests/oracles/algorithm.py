@@ -321,7 +321,7 @@ def _release(
     if not withheld_chance:
         return None
     new = snapshot.persons[in_layers].tolist()
-    kinds = _kinds(snapshot, plan, decided.allocated)
+    kinds = _kinds(snapshot, in_layers, decided.allocated)
     value = dict(zip(snapshot.persons.tolist(), kinds.tolist(), strict=True))
     wanted = Counter((value[person], number.get(signature.get(person), -1)) for person in new)
     taken = _taken(plan, decided)
@@ -396,11 +396,11 @@ def _absent_first(goal: list[int]) -> Any:
     return _words(np.argsort(np.array(goal) >= 0, kind="stable"))
 
 
-def _kinds(snapshot: Snapshot, plan: BucketedPlan, allocated: Mapping[str, Any]) -> Any:
+def _kinds(snapshot: Snapshot, in_layers: Any, allocated: Mapping[str, Any]) -> Any:
     """The value of each row; with regions, another number for the same value in another region."""
     kinds = snapshot.sensitive.copy()
     if allocated:
-        kinds[plan.division.entry == -1] += allocated["region"] * len(snapshot.schema.sensitive.values)
+        kinds[in_layers] += allocated["region"] * len(snapshot.schema.sensitive.values)
     return kinds
 
 

@@ -113,7 +113,9 @@ class CountLikelihood:
         old = self._numbered(before, counts.old[time])
         if self.options.regions != "none":
             shown = shown_values(before, before.largest(old), len(withheld))
-            new = merged(new) if are_merged(self._by_value(new, len(withheld)), shown, self.options.m) else new
+            cells = self._by_value(new, len(withheld))
+            partial = self.options.not_eligible == "partial-blocks"
+            new = merged(new) if are_merged(cells, shown, self.options.m, partial=partial) else new
         pools = self._by_value(new, len(withheld))
         pools[0] += withheld
         known = known_values(before, len(withheld), declared=self.history.declared)

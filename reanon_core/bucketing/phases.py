@@ -71,7 +71,7 @@ def divide_rows(
     region, pools = np.zeros(snapshot.size, dtype=np.int32), pool[None]
     if options.regions == "sizes":
         shown = shown_values(state.signatures, depth, len(pool))
-        region, pools = _regions(snapshot, division, shown, options.m)
+        region, pools = _regions(snapshot, division, shown, options)
     new = np.flatnonzero(division.entry == NEW)
     newcomers = Newcomers(snapshot.persons[new], snapshot.sensitive[new], region[new], pools)
     entry = enter_new_rows(newcomers, known, begun.signatures, options, snapshot.schema.sensitive.values, rng)
@@ -87,13 +87,13 @@ def divide_rows(
     )
 
 
-def _regions(snapshot: Snapshot, division: Division, shown: Int64, m: int) -> tuple[Int32, Int64]:
+def _regions(snapshot: Snapshot, division: Division, shown: Int64, options: BucketOptions) -> tuple[Int32, Int64]:
     """The region of each new row [n], and how many new rows of each value each region has [regions, values]."""
     new = np.flatnonzero(division.entry == NEW)
-    cell = cells_of(snapshot.qi[:, new], m, len(shown), pilot=not shown.any())
+    cell = cells_of(snapshot.qi[:, new], options.m, len(shown), pilot=not shown.any())
     cells = np.zeros((max(2, int(cell.max(initial=0)) + 1), len(shown)), dtype=np.int64)
     np.add.at(cells, (cell, snapshot.sensitive[new]), 1)
-    if are_merged(cells, shown, m):
+    if are_merged(cells, shown, options.m, partial=options.not_eligible == "partial-blocks"):
         cell, cells = np.minimum(cell, 1), merged(cells)
     region = np.zeros(snapshot.size, dtype=np.int32)
     region[new] = cell

@@ -76,7 +76,7 @@ def test_cells_that_are_merged_because_of_their_values_would_tell_them(
 ) -> None:
     """Two cells, one of them with one value alone: a bucket of both is ruled out if its values are exchanged."""
 
-    def are_merged(cells: np.ndarray, _shown: np.ndarray, m: int) -> bool:
+    def are_merged(cells: np.ndarray, _shown: np.ndarray, m: int, **_: bool) -> bool:
         return fallback and not all(is_eligible(cell, m) for cell in cells)
 
     def cells_of(*given: Any, pilot: bool) -> np.ndarray:

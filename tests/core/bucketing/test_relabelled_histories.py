@@ -252,6 +252,7 @@ def small_regions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Regions of six rows and pilots of two, so that small tables have several; any eligible pilot allows them."""
     monkeypatch.setattr(regions, "LEAST_ROWS", 1)
     monkeypatch.setattr(regions, "MOST_FREQUENT", (1, 1))
+    monkeypatch.setattr(regions, "MOST_FREQUENT_PARTIAL", (1, 1))
     monkeypatch.setattr(regions, "least_rows", lambda *_: 6)
 
 

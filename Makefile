@@ -26,9 +26,9 @@ $(VENV)/.packages: requirements.lock pyproject.toml
 
 # What the demo needs is compiled first: the other techniques are compiled when a target needs them.
 $(VENV)/.first-kernels: $(VENV)/.packages $(COMPILED)
-	@echo "2 of 2: compiling the numerical kernels of m-invariance (about half a minute, once)"
+	@echo "2 of 2: compiling the numerical kernels that the demo needs (less than a minute, once)"
 	@find reanon_core -name '*.nb[ic]' -delete
-	@$(BIN)/python -m reanon_core.precompile m-invariance
+	@$(BIN)/python -m reanon_core.precompile m-invariance mondrian "decoupled form"
 	@touch $(VENV)/.first-kernels
 
 $(STAMP): $(VENV)/.first-kernels
@@ -38,8 +38,8 @@ $(STAMP): $(VENV)/.first-kernels
 
 install: $(STAMP) ## make .venv with reanon in it, and compile the kernels
 
-demo: $(VENV)/.first-kernels .dagster/dagster.yaml ## run the census demo through Dagster: 8 quarterly releases
-	@DAGSTER_HOME=$(CURDIR)/.dagster $(BIN)/python data/census/demo.py
+demo: $(VENV)/.first-kernels .dagster/dagster.yaml ## publish eight years of a survey through Dagster, in two forms
+	@DAGSTER_HOME=$(CURDIR)/.dagster $(BIN)/python data/survey/demo.py
 
 test: $(STAMP) ## run the test-suite
 	$(BIN)/python -m pytest -q -n 2 -m "not slow and not server" tests

@@ -1,7 +1,6 @@
 """Compile the kernels ahead of time, so that no user waits for a compiler.
 
-`python -m reanon_core.precompile` compiles every kernel; with the argument m-invariance, only those that this technique
-and the demo need.
+`python -m reanon_core.precompile` compiles every kernel; with names of parts, those of m-invariance and of these parts.
 """
 
 import sys
@@ -89,7 +88,7 @@ def compile_decoupled_form() -> None:
 
 
 def compile_first() -> Iterator[str]:
-    """What the demo needs, step by step: one technique, one attack and the metrics."""
+    """What every part needs, step by step: one technique, one attack and the metrics."""
     siphash_strings(np.zeros(4, np.uint8), np.array([0, 2, 4], np.int64), np.zeros(2, np.uint64))
     for parameters in settings_of(FIRST):
         ledger = compile_settings(FIRST, parameters)

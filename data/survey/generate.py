@@ -1,6 +1,6 @@
 """A synthetic yearly household survey: 22 waves in which people leave, return and age, and newcomers differ.
 
-    python data/survey/generate.py --years 22 --seed 7 --out data/survey/waves
+    python data/survey/generate.py --years 22 --seed 7 --out data/survey/snapshots
 
 Every number here is our own: see SOURCE.md. The shape is that of a long household panel: 7,000 to 8,500 people a
 year, of whom 13% leave each year and as many come, half of everyone ever seen returns after a gap, all age, and one of
@@ -18,7 +18,9 @@ import numpy.typing as npt
 Codes = npt.NDArray[np.int32]
 Weights = npt.NDArray[np.float64]
 
+HERE = Path(__file__).parent
 FIRST_YEAR = 2003
+YEARS = 22
 YOUNGEST, OLDEST = 17, 90
 LEAVING = 0.13
 """The share of the people present who leave before the next year."""
@@ -56,14 +58,14 @@ QUASI_IDENTIFIERS = COLUMNS[1:-1]
 
 
 def waves(
-    years: int = 22, seed: int = 7, *, people: int = 7062, values: int = 25, changing: float = 0.0
+    years: int = YEARS, seed: int = 7, *, people: int = 7062, values: int = 25, changing: float = 0.0
 ) -> list[dict[str, Codes]]:
     """The people of each year, column by column: `person` and `age` as they are, the others as codes of `LABELS`.
 
     `values` industries are used; `changing` is the share of the people present whose industry changes in a year. The
-    same arguments give the same people.
+    same arguments give the same people, and fewer years give the first of them.
     """
-    rng = np.random.default_rng([seed, years, people, values])
+    rng = np.random.default_rng([seed, YEARS, people, values])
     known = _entrants(people, rng, values, newcomers=False)
     here = np.ones(people, dtype=bool)
     released: list[dict[str, Codes]] = []
@@ -132,8 +134,11 @@ def _industries(people: dict[str, Codes], rng: np.random.Generator, values: int,
     size = np.array([13, 11, 9, 8, 8, 7, 6, 5, 5, 4, 4, 4, 3, 3, 2, 2, 1.5, 1.5, 1.3, 1.2, 1, 1, 0.8, 0.5, 0.3])
     schooling = np.array([0, 2, 4, -1, 0, 2, -1, -2, 3, -4, -1, 4, -2, -3, -3, 1, 5, 3, 3, -1, 6, 3, 0, -2, -4])
     men = np.array([-2, -6, -4, 8, 6, 0, 5, -1, 0, -5, -6, 4, 1, 3, -5, 4, 0, 0, 2, 4, 1, 0, 7, 8, 7])
-    learned = (people["education"] - 8.5) / 4
-    weights = size * np.exp(0.28 * learned[:, None] * schooling + 0.14 * (people["sex"][:, None] - 0.5) * men)
+    young = np.array([3, 0, -1, 0, -1, -2, -1, 6, 0, 0, -1, 4, 0, -5, -3, -2, -1, 2, 0, 1, 2, 2, 6, -3, -4])
+    learned, youth = (people["education"] - 8.5) / 4, np.clip((42 - people["age"]) / 20, -1.5, 1.2)
+    sex = people["sex"] - 0.5
+    tendency = 0.42 * np.outer(learned, schooling) + 0.2 * np.outer(sex, men) + 0.16 * np.outer(youth, young)
+    weights = size * np.exp(tendency)
     weights = weights[:, :values]
     if newcomers:
         share = 0.2 + 0.05 * rng.random()
@@ -155,7 +160,8 @@ def _change(
 
 def _drawn(weights: Weights, rng: np.random.Generator) -> Codes:
     ends = np.cumsum(weights, axis=1)
-    return (rng.random((len(ends), 1)) * ends[:, -1:] > ends).sum(axis=1).astype(np.int32)
+    drawn: Codes = (rng.random((len(ends), 1)) * ends[:, -1:] > ends).sum(axis=1).astype(np.int32)
+    return drawn
 
 
 def write(released: list[dict[str, Codes]], folder: Path) -> None:
@@ -175,10 +181,10 @@ def write(released: list[dict[str, Codes]], folder: Path) -> None:
 def main() -> None:
     """Write the waves as the command line says."""
     parser = argparse.ArgumentParser(description="Write the waves of a synthetic household survey.")
-    parser.add_argument("--years", type=int, default=22)
+    parser.add_argument("--years", type=int, default=YEARS)
     parser.add_argument("--people", type=int, default=7062)
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path, default=HERE / "snapshots")
     chosen = parser.parse_args()
     write(waves(chosen.years, chosen.seed, people=chosen.people), chosen.out)
 

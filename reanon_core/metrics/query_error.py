@@ -8,25 +8,31 @@ import numpy as np
 from reanon_core.compiled import compiled
 from reanon_core.metrics.domains import domains
 from reanon_core.metrics.published_part import published_part
-from reanon_core.model.arrays import Float64, Int8, Int32, Int64
+from reanon_core.model.arrays import Float64, Int32, Int64
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.ledger import Entry
-from reanon_core.model.release import ALL_MISSING
+from reanon_core.model.release import ALL_MISSING, Boxes
 
 BLOCK = 4096
 """How many rows are counted at a time, so that they stay in the cache for all queries."""
 
 
-class PublishedGroups(NamedTuple):
-    """The groups of a release, or its people, with the sensitive values of their group."""
+class PublishedBoxes(NamedTuple):
+    """The boxes of a release, and the groups of the rows that each of them stands for."""
 
-    low: Int32  # [d, g]
-    high: Int32  # [d, g]
-    missing: Int8  # [d, g]
-    begin: Int64  # [g] where the values begin
-    end: Int64  # [g]
-    values: Int32  # [rows] ascending within each group
-    weight: Float64  # [g] how many real people a value stands for
+    low: Int32  # [d, b]
+    high: Int32  # [d, b]
+    density: Float64  # [b] one over the number of points in the box; 0 if it is in no range
+    begin: Int64  # [b + 1] where the groups of a box begin
+    group: Int32  # [rows]
+
+
+class PublishedValues(NamedTuple):
+    """The sensitive values of each group."""
+
+    begin: Int64  # [g + 1] where the values of a group begin
+    values: Int32  # [rows]
+    weight: Float64  # [g] how many real people a value stands for, in each row of `PublishedBoxes`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,14 +63,20 @@ class CountingQueryError:
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:
         """Draw the queries, answer each from the snapshot and from the release, and compare."""
+        errors = self.relative_errors(entry, rng)
+        return float(np.median(errors)) if len(errors) else 0.0
+
+    def relative_errors(self, entry: Entry, rng: np.random.Generator) -> Float64:
+        """The relative error of each query whose true answer is not 0."""
         entry = published_part(entry)
         low, high = random_ranges(entry, self.queries, self.theta, rng)
         actual = true_counts(entry, low, high)
         selected = actual > 0
         if not selected.any():
-            return 0.0
-        estimate = estimated_counts(entry, low, high)
-        return float(np.median(np.abs(actual[selected] - estimate[selected]) / actual[selected]))
+            return np.empty(0, np.float64)
+        estimate = estimated_counts(entry, low[:, selected], high[:, selected])
+        errors: Float64 = np.abs(actual[selected] - estimate) / actual[selected]
+        return errors
 
 
 def random_ranges(entry: Entry, queries: int, theta: float, rng: np.random.Generator) -> tuple[Int32, Int32]:
@@ -96,28 +108,37 @@ def estimated_counts(entry: Entry, low: Int32, high: Int32) -> Float64:
     is taken to hold for all. In a decoupled release each person adds c1 of their own box times c2 of their group.
     """
     release, groups = entry.release, entry.release.boxes.count
-    order = np.lexsort((release.sensitive, release.group))
-    values = release.sensitive[order]
     size = np.bincount(release.group, minlength=groups)
-    end = np.cumsum(size, dtype=np.int64)
     real = size.astype(np.float64)
-    real[entry.auxiliary.group] -= entry.auxiliary.count
-    weight = real / np.maximum(size, 1)
-    boxes, rows = release.boxes, release.person_rows
+    rows = release.person_rows
     if rows is None:
-        published = PublishedGroups(boxes.low, boxes.high, boxes.missing, end - size, end, values, weight)
-        return _estimates(published, low, high)
-    own, group = rows.boxes, rows.group
-    people = PublishedGroups(
-        low=own.low[:, rows.box],
-        high=own.high[:, rows.box],
-        missing=own.missing[:, rows.box],
-        begin=(end - size)[group],
-        end=end[group],
-        values=values,
-        weight=1 / np.maximum(size, 1)[group],
+        real[entry.auxiliary.group] -= entry.auxiliary.count
+        boxes = _boxes_with_groups(release.boxes, np.arange(groups, dtype=np.int32), np.arange(groups, dtype=np.int32))
+    else:
+        real[:] = 1  # a row is one person
+        boxes = _boxes_with_groups(rows.boxes, rows.box, rows.group)
+    values = release.sensitive[np.argsort(release.group, kind="stable")]
+    published = PublishedValues(_begins(size), values, real / np.maximum(size, 1))
+    order = np.lexsort((high[-1], low[-1]))  # so that queries with the same sensitive values follow each other
+    estimates = np.empty(len(order), np.float64)
+    ranges = np.ascontiguousarray(low[:, order]), np.ascontiguousarray(high[:, order])
+    estimates[order] = _estimates(boxes, published, *ranges)
+    return estimates
+
+
+def _boxes_with_groups(boxes: Boxes, box: Int32, group: Int32) -> PublishedBoxes:
+    """The boxes, with the group of every row that has them."""
+    points = np.prod(boxes.high.astype(np.float64) - boxes.low + 1, axis=0)
+    density = np.where((boxes.missing == ALL_MISSING).any(axis=0), 0.0, 1 / points)
+    order = np.argsort(box, kind="stable")
+    return PublishedBoxes(
+        boxes.low, boxes.high, density, _begins(np.bincount(box, minlength=boxes.count)), group[order]
     )
-    return _estimates(people, low, high)
+
+
+def _begins(sizes: Int64) -> Int64:
+    """Where each of several consecutive parts begins, and where the last one ends."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
 
 
 @compiled
@@ -141,26 +162,35 @@ def _true_counts(columns: Int32, low: Int32, high: Int32) -> Int64:
 
 
 @compiled
-def _estimates(published: PublishedGroups, low: Int32, high: Int32) -> Float64:
-    box_low, box_high, missing, first, last, values, weight = published
-    attributes, groups = box_low.shape
+def _estimates(boxes: PublishedBoxes, published: PublishedValues, low: Int32, high: Int32) -> Float64:
+    attributes, count = boxes.low.shape
     estimates = np.zeros(low.shape[1], dtype=np.float64)
+    people, share = np.empty(count, dtype=np.float64), np.empty(count, dtype=np.float64)
     for query in range(low.shape[1]):
         least, most = low[attributes, query], high[attributes, query]
-        for group in range(groups):
-            share = weight[group]
-            for attribute in range(attributes):
-                begin = max(box_low[attribute, group], low[attribute, query])
-                end = min(box_high[attribute, group], high[attribute, query])
-                if end < begin or missing[attribute, group] == ALL_MISSING:
-                    share = 0.0
-                    break
-                share *= (end - begin + 1) / (np.int64(box_high[attribute, group]) - box_low[attribute, group] + 1)
-            if share == 0.0:
-                continue
-            for row in range(first[group], last[group]):
-                if values[row] > most:
-                    break
-                if values[row] >= least:
-                    estimates[query] += share
+        if query == 0 or least != low[attributes, query - 1] or most != high[attributes, query - 1]:
+            _count_people(boxes, published, least, most, people)
+        share[:] = people
+        for attribute in range(attributes):
+            first, last = low[attribute, query], high[attribute, query]
+            box_low, box_high = boxes.low[attribute], boxes.high[attribute]
+            for box in range(count):
+                share[box] *= max(0, min(box_high[box], last) - np.int64(max(box_low[box], first)) + 1)
+        estimates[query] = share.sum()
     return estimates
+
+
+@compiled
+def _count_people(boxes: PublishedBoxes, published: PublishedValues, least: int, most: int, people: Float64) -> None:
+    """How many people with a sensitive value in the range a point of each box stands for."""
+    inside = np.empty(len(published.weight), dtype=np.float64)
+    for group in range(len(inside)):
+        found = 0
+        for row in range(published.begin[group], published.begin[group + 1]):
+            found += (published.values[row] >= least) & (published.values[row] <= most)
+        inside[group] = found * published.weight[group]
+    for box in range(len(people)):
+        total = 0.0
+        for row in range(boxes.begin[box], boxes.begin[box + 1]):
+            total += inside[boxes.group[row]]
+        people[box] = total * boxes.density[box]

@@ -8,6 +8,7 @@ import dagster as dg
 from reanon_core.model.published_columns import PublishedColumn, Role, published_columns
 from reanon_core.model.schema import Kind, Schema
 from reanon_dagster.releasing.candidate import Candidate
+from reanon_dagster.releasing.query_error import MEANING, typical_count
 from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.series.series import Series
 from reanon_dagster.storage.published_folder import MANIFEST
@@ -29,6 +30,7 @@ def candidate_metadata(view: SeriesView, candidate: Candidate) -> Metadata:
         **({"groups": entry.release.boxes.count} if entry.release.grouped else {}),
         "counterfeits": entry.auxiliary.total,
         "withheld": sum(candidate.withheld.values()),
+        **_query_error(candidate.query_error),
         "not selected": entry.dirty,
         **_remarks(candidate),
         "seconds": round(candidate.seconds, 3),
@@ -36,6 +38,12 @@ def candidate_metadata(view: SeriesView, candidate: Candidate) -> Metadata:
         "previous release": before.release if before else "none: this is the first",
         "previous release's digest": before.candidate_digest if before else "none",
     }
+
+
+def _query_error(error: float | None) -> Metadata:
+    """How far off a typical count is, as a number that Dagster plots over the releases, and as a sentence."""
+    number = {} if error is None else {"query error": round(error, 4)}
+    return {**number, "utility": f"{typical_count(error)}. {MEANING}."}
 
 
 def _remarks(candidate: Candidate) -> Metadata:
@@ -50,7 +58,7 @@ def _remarks(candidate: Candidate) -> Metadata:
 
 
 def published_metadata(series: Series, record: ReleaseRecord, snapshot: dg.AssetKey) -> Metadata:
-    """The numbers of a published release, its columns and where they come from."""
+    """The numbers of a published release, its columns and where they come from: all of it public."""
     manifest = json.loads((series.published_folder / record.release / MANIFEST).read_text(encoding="utf-8"))
     grouped = manifest["groups"] is not None
     columns = published_columns(series.schema, manifest.get("columns"), grouped=grouped)

@@ -7,6 +7,7 @@ from reanon_core.model.errors import OutOfOrder
 from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes
 from reanon_dagster.commands.publish import SEED_WARNING, summary
 from reanon_dagster.releasing.frozen_settings import continued
+from reanon_dagster.releasing.query_error import MEANING
 from reanon_dagster.releasing.release import publish_ready_releases
 from reanon_dagster.releasing.release_order import next_release, nothing_to_do
 from reanon_dagster.releasing.series_view import read_view
@@ -22,10 +23,14 @@ def run(options: argparse.Namespace) -> int:
     if options.seed is not None:
         warn(SEED_WARNING)
     today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
+    published = False
     with progress(series.name, quiet=options.quiet) as step:
         for outcome in publish_ready_releases(series, today, to=options.to, seed=options.seed, progress=step):
             say(summary(series, outcome), quiet=options.quiet)
             warn_of_notes(series.name, outcome.candidate)
+            published = True
+    if published:
+        say(MEANING, quiet=options.quiet)
     view = read_view(series)
     following = next_release(series, view.records)
     if options.to is None:

@@ -8,6 +8,7 @@ from reanon_core.model.errors import counted
 from reanon_core.model.ledger import Entry
 from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes
 from reanon_dagster.releasing.frozen_settings import continued
+from reanon_dagster.releasing.query_error import MEANING, typical_count
 from reanon_dagster.releasing.release import CandidateMaker, Outcome, make_candidate, publish_release, require_no_gap
 from reanon_dagster.releasing.release_order import next_release, nothing_to_do, ready_release
 from reanon_dagster.releasing.series_view import read_continuable_view
@@ -37,6 +38,8 @@ def run(options: argparse.Namespace) -> int:
         with progress(f"{series.name} {release}", quiet=options.quiet) as step:
             outcome = publish_release(series, release, today, view=view, seed=options.seed, progress=step, make=make)
         say(summary(series, outcome), quiet=options.quiet)
+        if outcome.candidate is not None:
+            say(MEANING, quiet=options.quiet)
         warn_of_notes(series.name, outcome.candidate)
     finally:  # a refused release has pages too
         for page in pages:
@@ -63,7 +66,7 @@ def summary(series: Series, outcome: Outcome) -> str:
     withheld = "".join(f"; {count} withheld ({reason})" for reason, count in candidate.withheld.items())
     withheld += f"; {withheld_file(outcome.release)} in the private folder says who" if withheld else ""
     return (
-        f"{name}: published {_rows(entry)}{_shape(entry)}{dirty}{withheld}; "
+        f"{name}: published {_rows(entry)}{_shape(entry)}{dirty}{withheld}; {typical_count(candidate.query_error)}; "
         f"{len(candidate.verdicts)} checks hold ({candidate.seconds:.2f} s)"
     )
 

@@ -17,6 +17,7 @@ from reanon_dagster.commands.output import say, warn, warn_of_caution, warn_of_n
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.gate import require_acceptable
+from reanon_dagster.releasing.query_error import typical_count
 from reanon_dagster.releasing.release import make_candidate, require_no_gap
 from reanon_dagster.releasing.release_order import due_day, next_release
 from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
@@ -64,6 +65,7 @@ def _validate_release(series: Series, view: SeriesView, release: str, *, quiet: 
     warn_of_notes(series.name, candidate)
     when = "" if due == today else f" once it is due, on {due}"
     say(f"{series.name}: valid: {_people(candidate)}; the release would be published{when}", quiet=quiet)
+    say(f"{series.name}: {typical_count(candidate.query_error)}", quiet=quiet)
     return 0
 
 

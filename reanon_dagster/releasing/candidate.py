@@ -34,6 +34,8 @@ class Candidate:
     notes: tuple[str, ...]
     """What the steward must read about this release."""
     seconds: float
+    query_error: float | None
+    """How far off a typical count is; None if that is not known, or if a required verdict fails."""
 
 
 def digest(entry: Entry) -> str:

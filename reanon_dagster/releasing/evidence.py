@@ -11,6 +11,7 @@ from reanon_core.finding_truth import with_truth
 from reanon_core.model.errors import InvalidParameter, OutOfOrder
 from reanon_core.model.ledger import Ledger
 from reanon_dagster.releasing.judged_candidate import Progress, silent
+from reanon_dagster.releasing.query_error import WORKLOAD_SEED
 from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened
 
@@ -54,12 +55,11 @@ def evidence_of(series: "Series", release: str, *, progress: Progress = silent) 
         schema = store_reader.known_schema(connection, series.schema)
         upto = records[: place + 1]
         ledger = Ledger(tuple(store_reader.entry(connection, record.position, schema) for record in upto))
-    rng = np.random.default_rng()
     numbers = _attacked(series, ledger, progress)
     for name, metric in METRICS.items():
         if metric.quick:
             progress(f"measuring: {name}")
-            numbers[name] = metric().measure(ledger.entries[-1], rng)
+            numbers[name] = metric().measure(ledger.entries[-1], np.random.default_rng(WORKLOAD_SEED))
     history = tuple(
         ReleaseNumbers(record.release, entry.release.size, entry.release.boxes.count, entry.auxiliary.total)
         for record, entry in zip(upto, ledger.entries, strict=True)

@@ -57,6 +57,7 @@ def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
             people=candidate.people,
             withheld=sum(candidate.withheld.values()),
             seconds=candidate.seconds,
+            query_error=candidate.query_error,
         )
         change = Commit(
             record=record,

@@ -13,6 +13,7 @@ from reanon_core.protocols import Check
 from reanon_core.publishing import publish
 from reanon_dagster.releasing.candidate import Candidate, digest
 from reanon_dagster.releasing.drift import require_small_drift
+from reanon_dagster.releasing.query_error import query_error
 from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.sources.snapshot_reader import Read
 from reanon_dagster.storage.pseudonym_key import check_value
@@ -63,6 +64,8 @@ def judged_candidate(
     entry = publication.entry(read.snapshot)
     progress("checking")
     verdicts, memories = judge(checks_of(series), entry, memory.memories)
+    holds = all(verdict.holds for verdict in verdicts if verdict.required)
+    error = query_error(entry) if holds else None  # a release that fails may be malformed
     return Candidate(
         release=release,
         position=view.position,
@@ -77,4 +80,5 @@ def judged_candidate(
         withheld=publication.withheld,
         notes=publication.notes,
         seconds=time.perf_counter() - began,
+        query_error=error,
     )

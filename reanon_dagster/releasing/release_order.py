@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import OutOfOrder, Refused
+from reanon_dagster.releasing.query_error import typical_count
 from reanon_dagster.sources.snapshot_location import snapshot_exists, snapshot_place
 from reanon_dagster.storage.records import Refusal, ReleaseRecord
 
@@ -131,8 +132,9 @@ def statuses(
     """The status of every release that is published or due, and of the next one."""
     listed = []
     for record in records:
-        withheld = f"{record.withheld} withheld" if record.withheld else ""
-        listed.append(ReleaseStatus(record.release, Status.PUBLISHED, withheld))
+        remarks = [f"{record.withheld} withheld"] if record.withheld else []
+        remarks += [] if record.query_error is None else [typical_count(record.query_error)]
+        listed.append(ReleaseStatus(record.release, Status.PUBLISHED, "; ".join(remarks)))
     following = next_release(series, records)
     for release in series.calendar.due(today):
         if series.calendar.index(release) < len(records):

@@ -83,6 +83,7 @@ def packed(candidate: Candidate) -> bytes:
         "verdicts": [asdict(verdict) for verdict in candidate.verdicts],
         "withheld": dict(candidate.withheld),
         "notes": list(candidate.notes),
+        "query_error": candidate.query_error,
         "values": list(entry.snapshot.schema.sensitive.values),
         "other_values": [list(values) for values in entry.snapshot.schema.other_values],
         "columns": entry.release.columns,
@@ -120,6 +121,7 @@ def unpacked(data: bytes, schema: Schema) -> Candidate:
         verdicts=tuple(Verdict(**verdict) for verdict in head["verdicts"]),
         withheld=head["withheld"],
         notes=tuple(head["notes"]),
+        query_error=head.get("query_error"),
     )
 
 

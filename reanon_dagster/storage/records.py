@@ -21,6 +21,8 @@ class ReleaseRecord:
     people: int
     withheld: int
     seconds: float
+    query_error: float | None = None
+    """How far off a typical count is; None if that is not known, as in a store of 0.1.0."""
 
 
 @dataclass(frozen=True)

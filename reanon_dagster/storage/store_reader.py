@@ -41,7 +41,15 @@ def releases(connection: "duckdb.DuckDBPyConnection") -> list[ReleaseRecord]:
         "SELECT position, release, input_digest, candidate_digest, manifest_digest, people, withheld, seconds "
         "FROM private.releases ORDER BY position"
     ).fetchall()
-    return [ReleaseRecord(*row) for row in rows]
+    errors = _query_errors(connection)
+    return [ReleaseRecord(*(*row, errors.get(row[0]))) for row in rows]
+
+
+def _query_errors(connection: "duckdb.DuckDBPyConnection") -> dict[int, float | None]:
+    """The query error of each release, by its position; nothing in a store of 0.1.0."""
+    if not _has(connection, "private", "query_errors"):
+        return {}
+    return dict(connection.execute("SELECT position, error FROM private.query_errors").fetchall())
 
 
 def refusals(connection: "duckdb.DuckDBPyConnection") -> dict[str, Refusal]:

@@ -15,6 +15,8 @@ LATER_STATEMENTS = (
     # For decoupled releases: the rows of people, and the row of each person.
     "CREATE TABLE IF NOT EXISTS public.person_rows (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
     "CREATE TABLE IF NOT EXISTS private.person_traces (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
+    # How far off a typical count is: about the truth, so it is private.
+    "CREATE TABLE IF NOT EXISTS private.query_errors (position INTEGER PRIMARY KEY, error DOUBLE)",
     # asked: whether the release selects the person. origin: 0 the table, 1 an earlier release, 2 invented.
     "ALTER TABLE private.people ADD COLUMN IF NOT EXISTS asked BOOLEAN DEFAULT true",
     "ALTER TABLE private.people ADD COLUMN IF NOT EXISTS origin TINYINT DEFAULT 0",

@@ -76,6 +76,7 @@ def _write_release(connection: "duckdb.DuckDBPyConnection", change: Commit) -> N
             record.seconds,
         ],
     )
+    connection.execute("INSERT INTO private.query_errors VALUES (?, ?)", [record.position, record.query_error])
     connection.execute("DELETE FROM private.refusals WHERE release = ?", [record.release])
     connection.execute("DELETE FROM private.candidates")
     _write_values(connection, entry.snapshot.schema)

@@ -8,7 +8,10 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
+
+from reanon_dagster.cli import main
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
@@ -106,9 +109,14 @@ def test_there_is_one_tagline() -> None:
         assert tagline in (ROOT / path).read_text(), path
 
 
+def blocks(path: Path, language: str) -> list[str]:
+    """The blocks of one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL)
+
+
 def code(path: Path, language: str) -> str:
     """The blocks of one language, as one text."""
-    return "\n".join(re.findall(rf"^```{language}\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL))
+    return "\n".join(blocks(path, language))
 
 
 def commands() -> str:
@@ -127,11 +135,35 @@ def test_the_commands_of_the_readme_and_the_analysts_code_run(tmp_path: Path, mo
     assert (tmp_path / "my-series" / "private" / "trace.parquet").exists()
     monkeypatch.chdir(tmp_path / "my-series" / "published" / "hospital" / "2024-Q2")
     names: dict[str, object] = {}
-    exec(code(ROOT / "docs" / "using-a-release.md", "python"), names)
+    in_boxes, decoupled = blocks(ROOT / "docs" / "using-a-release.md", "python")
+    exec(in_boxes, names)
     assert 0 <= names["estimate"] <= len(names["table"])
     assert names["real"].sum() == pytest.approx(len(names["table"]) - names["counterfeits"].sum())
     monkeypatch.undo()
+    estimate_from_rows_and_values(tmp_path / "my-series", decoupled, monkeypatch)
     shutil.rmtree(tmp_path / "my-series")
+
+
+def estimate_from_rows_and_values(folder: Path, block: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Publish the same series in the decoupled form, and run the analysts' code for it."""
+    text = (folder / "series.yaml").read_text()
+    text = text.replace("formats: [parquet, csv]}", "form: decoupled, k: 3}").replace(
+        "series: hospital", "series: clinic"
+    )
+    (folder / "decoupled.yaml").write_text(text)
+    assert main(["backfill", str(folder / "decoupled.yaml"), "--quiet"]) == 0
+    monkeypatch.chdir(folder / "published" / "clinic" / "2024-Q2")
+    names: dict[str, object] = {}
+    exec(block, names)
+    with duckdb.connect() as connection:
+        connection.execute(Path("view.sql").read_text())
+        query = (
+            "SELECT sum(share * greatest(0, least(age_max, 39) - greatest(age_min, 30) + 1) / (age_max - age_min + 1))"
+        )
+        joined = connection.execute(f"{query} FROM release WHERE disease = 'gastritis'").fetchall()[0][0]
+    assert names["estimate"] == pytest.approx(joined)
+    assert 0 < names["estimate"] < len(names["rows"])
+    monkeypatch.undo()
 
 
 def test_the_python_of_the_readme_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,6 @@ import numpy as np
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "data" / "census")]
 
-from reanon_core.bucketing.balancing import Balancing  # noqa: E402
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive  # noqa: E402
 from reanon_core.model.snapshot import Snapshot  # noqa: E402
 from reanon_core.publishing import publish  # noqa: E402
@@ -54,17 +53,16 @@ def prepare(folder: Path, anchors: Path | None) -> Data:
     return Data(folder, table, anchor)
 
 
-def against_anchor(data: Data, update: int) -> tuple[float, float] | None:
-    """Median CPU time of our releases 2.. over the anchor's, on the same series: filled as the anchor is, and blind."""
+def against_anchor(data: Data, update: int, m: int, techniques: dict[str, MInvariance]) -> dict[str, float]:
+    """Median CPU time of our releases 2.. over the anchor's, on the same series, for each of these techniques."""
     if data.anchor is None:
-        return None
+        return {}
     series = data.folder / f"series_{update}.bin"
-    command = [data.anchor, data.folder / "data.bin", series, "10", "--max", str(RELEASES)]
+    command = [data.anchor, data.folder / "data.bin", series, str(m), "--max", str(RELEASES)]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    theirs = [float(line.split()[12]) for line in printed.splitlines() if re.match(r"\d", line)]
+    theirs = np.median([float(line.split()[12]) for line in printed.splitlines() if re.match(r"\d", line)][1:])
     rows = snapshots(data.table, np.fromfile(series, np.int32))
-    filled, blind = (np.median(publish_seconds(rows, how)[1:]) for how in ("filled", "blind"))
-    return float(filled / np.median(theirs[1:])), float(blind / np.median(theirs[1:]))
+    return {name: float(np.median(publish_seconds(rows, one)[1:]) / theirs) for name, one in techniques.items()}
 
 
 def snapshots(table: np.ndarray, series: np.ndarray) -> list[Snapshot]:
@@ -84,9 +82,8 @@ def snapshot(table: np.ndarray, rows: np.ndarray) -> Snapshot:
     return Snapshot(SCHEMA, order, np.ascontiguousarray(table[order, :4].T), np.ascontiguousarray(table[order, 4]))
 
 
-def publish_seconds(rows: list[Snapshot], balancing: Balancing = "blind") -> list[float]:
+def publish_seconds(rows: list[Snapshot], technique: MInvariance) -> list[float]:
     """CPU seconds of each release of a series, from coded snapshot to release arrays, after warm-up."""
-    technique = MInvariance(m=10, balancing=balancing)
     publish(technique, rows[0], technique.initial_state(), np.random.default_rng(0))
     state, rng, seconds = technique.initial_state(), np.random.default_rng(1), []
     for one in rows:
@@ -103,9 +100,9 @@ def growth_and_memory(data: Data) -> tuple[float, float]:
     small = [snapshot(data.table, rng.choice(len(data.table), 200_000, replace=False)) for _ in range(3)]
     many = data.table[rng.integers(0, len(data.table), 2_000_000)]
     large = snapshot(many, np.arange(len(many)))
-    time_small = min(publish_seconds([one])[0] for one in small for _ in range(3))
-    time_large = min(publish_seconds([large])[0] for _ in range(4))
     technique = MInvariance(m=10)
+    time_small = min(publish_seconds([one], technique)[0] for one in small for _ in range(3))
+    time_large = min(publish_seconds([large], technique)[0] for _ in range(4))
     peak = peak_bytes(lambda: publish(technique, large, technique.initial_state(), np.random.default_rng(0)))
     return time_large / time_small, peak / large.size
 

@@ -23,6 +23,7 @@ def test_there_is_an_experiment_for_each_document_of_figures() -> None:
         "assignment",
         "blind",
         "bpg",
+        "bpg_survival",
         "cor_split",
         "decoupled",
         "ends",

@@ -22,7 +22,14 @@ SEED = 7
 KEY = bytes(range(16))
 APART = ("files", "previous_manifest", "reanon")
 """What is not pinned of a manifest as it is: digests are compared by themselves, the version changes."""
-ADDED = {"balancing": "filled", "cuts_by": "principle", "failing": "merge", "run": None, "regions": "none"}
+ADDED = {
+    "balancing": "filled",
+    "cuts_by": "principle",
+    "failing": "merge",
+    "run": None,
+    "regions": "none",
+    "together": 0.0,
+}
 """Parameters that 0.1.0 did not have, with what it did."""
 MISSING = "nothing"
 

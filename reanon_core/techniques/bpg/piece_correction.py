@@ -47,6 +47,8 @@ def correct_piece(
     first, for_all_classes = in_class, False
     if rules.reserve > rules.k and rules.variant != NODIRTY:
         first, for_all_classes = _first_piece(members, in_class, rows, rules)
+    if rules.together > 0 and rules.variant != NODIRTY and _stays_whole(members, first, rows, tally, rules):
+        return ACCEPTED, np.full(len(first), PUBLISHED, dtype=np.int8), for_all_classes
     side = np.where(first, PUBLISHED, REMAINING).astype(np.int8)
     count_members(tally, side, members, rows)
     outcome = ACCEPTED
@@ -67,6 +69,25 @@ def _first_piece(members: Members, in_class: Bool, rows: Rows, rules: Rules) -> 
         count += selected[i]
     together = count < 2 * rules.reserve
     return (selected if together else in_class), together
+
+
+@compiled
+def _stays_whole(members: Members, first: Bool, rows: Rows, tally: SplitTally, rules: Rules) -> bool:
+    """Whether the atom is published whole because few enough of it are not selected; Departure D14.
+
+    Whether they are few enough depends on no value. An atom that the classes divide does not stay whole.
+    """
+    dirty = 0
+    for i, row in enumerate(members.row):
+        if row == NO_ROW or (rows.rank[row] == SELECTED and not first[i]):
+            return False
+        dirty += rows.rank[row] != SELECTED
+    if dirty > min(rules.together, rules.max_dirty) * len(first):
+        return False
+    count_members(tally, np.full(len(first), PUBLISHED, dtype=np.int8), members, rows)
+    good = satisfies(tally, PUBLISHED, members.past.shape[1], rules)
+    reset(tally, members.past.shape[1])
+    return good
 
 
 @compiled

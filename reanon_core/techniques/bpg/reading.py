@@ -112,7 +112,7 @@ class Replay:
             self.plans -= 1
             world = _with_order(_with_values(snapshot, persons, values), order)
             try:
-                plan = self.technique.plan(world, state, rng)
+                plan = self.technique.corrected_plan(world, state, rng)
             except Unpublishable:
                 return Outcome(published=False, by_order=by_order, classes=[])
             state = self.technique.advance(state, world, plan)

@@ -25,6 +25,8 @@ class Rules(NamedTuple):
     variant: int
     reject: int
     max_dirty: float
+    together: float
+    """Up to which share of dirty records an atom is published whole, though it could be separated."""
     values: int
     """How many sensitive values there are."""
 

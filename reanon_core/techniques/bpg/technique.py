@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -36,6 +36,7 @@ from reanon_core.techniques.bpg.reading import history_readings
 from reanon_core.techniques.bpg.record_pool import RecordPool, pool_with_departed, published_records, table_pool
 from reanon_core.techniques.bpg.split_tally import IN_TABLE, NOT_IN_TABLE, SELECTED, Rows, Rules
 from reanon_core.techniques.bpg.state import BpgState
+from reanon_core.techniques.bpg.survival import note_on_survival
 from reanon_core.techniques.bpg.withheld_reasons import note_on_ghosts, notes_on_withheld, refusal, withheld_by_reason
 
 Over = Literal["mondrian"]
@@ -72,9 +73,7 @@ class Bpg:
     """
 
     name: ClassVar[str] = "bpg"
-    changeable: ClassVar[frozenset[str]] = frozenset(
-        {"over", "heuristic", "cuts", "cuts_by", "variant", "pool", "reject", "max_dirty", "reserve", "groups"}
-    )
+    changeable: ClassVar[frozenset[str]] = frozenset({"over", *OPTIONS, "max_dirty", "together", "reserve"})
     """The parameters that may change between releases: the paper only requires the same principle."""
     caution: ClassVar[str] = (
         "bpg withholds people when members of their atom leave the table, more with every release that has deletions; "
@@ -115,6 +114,9 @@ class Bpg:
     """What is withheld with a piece that cannot be corrected: its own people only (atom), or its whole class."""
     max_dirty: float = 0.5
     """The greatest share of a published piece that is not selected: dirty records and ghosts."""
+    together: float = 0.0
+    """Up to which share of dirty records an atom is published whole, though those of it who are not selected, or who
+    left, could be separated. A long series with pool: stored keeps more people with 0.4."""
     reserve: int | Auto = "auto"
     """How many times k people a group starts with, and keeps when it is divided, so that some may leave later. The
     default is the cube root of people / k, at most 20: 3 for 400 people and k = 10, 20 from 80,000 people on."""
@@ -137,12 +139,9 @@ class Bpg:
         if not callable(self.over) and self.over not in get_args(Over):
             rule = f"be {', '.join(get_args(Over))}, or a partitioner (in series.yaml as module:function)"
             problems.append(Problem("over", rule, str(self.over)))
-        if (
-            isinstance(self.max_dirty, bool)
-            or not isinstance(self.max_dirty, int | float)
-            or not 0 <= self.max_dirty <= 1
-        ):
-            problems.append(Problem("max_dirty", "be a number between 0 and 1", str(self.max_dirty)))
+        for option, share in (("max_dirty", self.max_dirty), ("together", self.together)):
+            if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+                problems.append(Problem(option, "be a number between 0 and 1", str(share)))
         require([*problems, *monotonicity_problems(diversity=self.diversity, t=self.t)], InvalidParameter)
 
     def promises(self) -> tuple[Promise, ...]:
@@ -173,6 +172,17 @@ class Bpg:
         return BpgState.restored(packed)
 
     def plan(self, snapshot: Snapshot, state: BpgState, rng: np.random.Generator) -> BpgPlan:
+        """The corrected pieces; with the first release comes a note on how long its groups will last.
+
+        Raises: Unpublishable if no one can be published; nothing is changed.
+        """
+        plan = self.corrected_plan(snapshot, state, rng)
+        if state.time or self.pool == "stored" or self.variant == "ghost":
+            return plan
+        people, pieces = int(np.count_nonzero(plan.piece != NO_PIECE)), int(plan.piece.max(initial=NO_PIECE)) + 1
+        return replace(plan, notes=(*plan.notes, *note_on_survival(people, pieces, self.k)))
+
+    def corrected_plan(self, snapshot: Snapshot, state: BpgState, rng: np.random.Generator) -> BpgPlan:
         """Partition the selected people, then correct every piece of every class.
 
         Raises: Unpublishable if no one can be published; nothing is changed.
@@ -191,6 +201,7 @@ class Bpg:
             variant=VARIANTS[self.variant],
             reject=REJECT_CLASS if self.reject == "class" else REJECT_ATOM,
             max_dirty=float(self.max_dirty),
+            together=float(self.together),
             values=len(snapshot.schema.sensitive.values),
         )
         pieces = correct_classes(_rows(pool, class_of, extent), classes, pool.state_row, state, rules)

@@ -121,13 +121,14 @@ def test_an_exposed_person_has_that_value_in_every_world(random: Random, release
 
 
 @pytest.mark.parametrize("pool", ["alive", "stored"])
-@pytest.mark.parametrize("ask", [None, 0.6])
-def test_no_world_is_the_only_one_for_anybody_whom_bpg_publishes(pool: str, ask: float | None) -> None:
+@pytest.mark.parametrize(("ask", "together"), [(None, 0), (0.6, 0), (None, 0.5)])
+def test_no_world_is_the_only_one_for_anybody_whom_bpg_publishes(pool: str, ask: float | None, together: float) -> None:
     """Exhaustive: all worlds of tiny histories, for the adversary who knows all groups."""
     releases = 0
     for seed in range(60):
         snapshots = histories(seed, change=0.0, subset=0.9, leave=0.15, people=8, ask=ask)
-        history = entries(published(Bpg(k=2, ell=2, reserve=1, pool=pool, max_dirty=1), snapshots[:3]))
+        technique = Bpg(k=2, ell=2, reserve=1, pool=pool, max_dirty=1, together=together)
+        history = entries(published(technique, snapshots[:3]))
         if history and len(set().union(*(e.trace.persons.tolist() for e in history))) <= 6:
             assert certain(history) == {}
             assert attacked(*history).exposed == 0

@@ -32,11 +32,9 @@ def test_before_the_first_release_the_snapshot_is_judged_and_no_file_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write_series(tmp_path, snapshots={"r1": people(60)})
-    assert validated(path, capsys) == (
-        0,
-        "clinic: valid: 60 people in the snapshot of r1; the release would be published\n",
-        "",
-    )
+    code, out, err = validated(path, capsys)
+    assert (code, err) == (0, "")
+    assert out.startswith("clinic: valid: 60 people in the snapshot of r1; the release would be published\n")
     assert not (tmp_path / "private").exists()
 
 
@@ -136,7 +134,7 @@ def test_a_release_that_is_not_due_yet_is_judged_as_on_its_day(
     path = write_series(tmp_path, text=text, snapshots={"2190": people(60)})
     code, out, _ = validated(path, capsys)
     assert code == 0
-    assert out.endswith("in the snapshot of 2190; the release would be published once it is due, on 2191-01-01\n")
+    assert "in the snapshot of 2190; the release would be published once it is due, on 2191-01-01\n" in out
     people(60).assign(disease="flu").to_csv(tmp_path / "snapshots" / "2190.csv", index=False)
     assert validated(path, capsys)[0] == 1
 

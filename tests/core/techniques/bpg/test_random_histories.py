@@ -30,6 +30,7 @@ OPTIONS = {
     "cuts": ["strict", "relaxed"],
     "heuristic": ["width", "distinct"],
     "max_dirty": [0.0, 0.25, 0.5, 1.0],
+    "together": [0.0, 0.3, 0.6, 1.0],
 }
 SERIES = {
     "change": [0.0, 0.1, 0.5],
@@ -167,7 +168,7 @@ def test_no_combination_of_options_gives_anybody_away() -> None:
                         for _ in range(40):
                             rest = {
                                 name: OPTIONS[name][rng.integers(len(OPTIONS[name]))]
-                                for name in ("k", "ell", "reserve", "max_dirty")
+                                for name in ("k", "ell", "reserve", "max_dirty", "together")
                             }
                             technique = Bpg(variant=variant, pool=pool, reject=reject, groups=groups, **rest)
                             drawn = {name: rng.choice(SERIES[name]).item() for name in ("change", "subset", "leave")}

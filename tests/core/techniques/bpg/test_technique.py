@@ -49,6 +49,27 @@ def test_a_member_of_an_atom_is_held_back_to_hide_a_person_who_left() -> None:
     assert [reason.split(": ")[0].split(", ")[-1] for reason in found[1][1].withheld] == ["held back"]
 
 
+def test_an_atom_stays_whole_as_long_as_few_enough_of_it_left() -> None:
+    """Two of eight left, and could be separated: with `together: 0.25` they are published once more."""
+    first, second = table([*range(8)], [0, 1] * 4), table([*range(6)], [0, 1] * 3)
+    rest = {"k": 2, "ell": 2, "reserve": 4, "pool": "stored"}
+    apart, less, whole = (published(Bpg(together=share, **rest), [first, second])[1][1] for share in (0.0, 0.24, 0.25))
+    assert shown(apart) == shown(less) == [{*range(6)}]
+    assert shown(whole) == [{*range(8)}]
+    for instead in ({"pool": "alive"}, {"variant": "nodirty"}, {"max_dirty": 0.2}):
+        assert shown(published(Bpg(together=1.0, **rest | instead), [first, second])[1][1]) == [{*range(6)}]
+
+
+def test_whether_an_atom_stays_whole_depends_on_no_value() -> None:
+    """All arrangements of the values give the same groups, as long as all of them satisfy the principle."""
+    present = [[*range(12)], [*range(9)], [*range(7), 9], [0, 1, 2, 9, 10]]
+    for seed in range(20):
+        value = np.random.default_rng(seed).permutation([0, 1, 2] * 4)
+        tables = [table(people, value[people].tolist()) for people in present]
+        found = published(Bpg(k=2, ell=1, reserve=6, pool="stored", together=0.6, max_dirty=0.6), tables)
+        assert [shown(publication) for _, publication in found] == [[{*range(12)}]] * 4
+
+
 def test_nodirty_rejects_where_middle_extends() -> None:
     """People 1 to 4 are one atom; the second table has 4 far away from the others."""
     first, second = table([1, 2, 3, 4], [0, 1, 2, 3]), table([1, 2, 3, 4, 5, 6], [0, 1, 2, 3, 0, 1], [0, 0, 0, 9, 9, 9])

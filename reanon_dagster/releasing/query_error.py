@@ -1,0 +1,41 @@
+"""How far off a typical count from a release is: a number for the steward, never published.
+
+A relabelled world gives the same release, and other true counts. So the number would tell worlds apart that the release
+keeps alike. The command prints it, the private store keeps it, and Dagster shows it with the candidate and the
+evidence. The manifest and the published files do not have it.
+"""
+
+import numpy as np
+
+from reanon_core.metrics.query_error import CountingQueryError
+from reanon_core.model.ledger import Entry
+
+WORKLOAD_SEED = 0
+"""The queries are the same for every release, so that releases can be compared."""
+MEANING = (
+    f"a typical count: the median of {CountingQueryError().queries:,} random counting queries on the release, compared "
+    f"with the snapshot; queries that count no one are left out. This number is for you and is not published"
+)
+
+
+def query_error(entry: Entry) -> float | None:
+    """The median relative error of the workload; None if none of its queries counts anyone.
+
+    Requires: the release is well formed.
+    """
+    errors = CountingQueryError().relative_errors(entry, np.random.default_rng(WORKLOAD_SEED))
+    return float(np.median(errors)) if len(errors) else None
+
+
+def typical_count(error: float | None) -> str:
+    """The query error as a part of a sentence, with two digits."""
+    if error is None:
+        return "the error of a typical count is not known, because no random query counts anyone"
+    return f"a typical count is off by {percentage(error)}"
+
+
+def percentage(share: float) -> str:
+    """A share with two digits: 55%, 9.1%, 0.64%."""
+    percent = 100 * share
+    digits = 0 if percent >= 9.95 else 1 if percent >= 0.995 or not percent else 2
+    return f"{percent:,.{digits}f}%"

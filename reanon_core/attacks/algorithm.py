@@ -160,7 +160,9 @@ class _Tally:
         if incomplete:
             parts.append(f"in {incomplete:,} not every arrangement was looked at, so no person is exposed there")
         if found["releases left out"]:
-            parts.append(f"{found['releases left out']:,} releases were made with other parameters and are left out")
+            parts.append(
+                f"{found['releases left out']:,} releases cannot be read with these parameters and are left out"
+            )
         return "; ".join(parts)
 
     def _count(self, name: str, more: int) -> None:

@@ -8,18 +8,34 @@ from reanon_core.bucketing.signatures import Signatures
 from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Int32, Int64
 
-Balancing = Literal["blind", "filled"]
+Balancing = Literal["blind", "median", "filled"]
 
 
-def balance_blindly(signatures: Signatures, old: Int64) -> Int64:
-    """How many counterfeits go to each slot, so that every bucket is balanced and no new row is looked at.
+def bucket_levels(signatures: Signatures, rows: Int64, how: Balancing) -> Int64:
+    """The number of layers of each bucket [s]: the greatest count of its slots, or with `median` their median.
 
-    Paper: none; departure D12 of m-invariance. A new row in place of a counterfeit tells which value was short.
+    Of two middle counts the greater one is the median: counterfeits rather than people who are withheld.
+    Paper: none; departures D12 and D17 of m-invariance. A new row in place of a counterfeit tells which value was
+    short, so no new row is looked at.
 
-    Ensures: old + counterfeits is the greatest old count of the bucket, for all its slots; a permutation of the counts
-    of a bucket permutes the counterfeits alike.
+    Ensures: a permutation of the counts within a bucket does not change its level.
     """
-    return signatures.per_slot(signatures.largest(old)) - old
+    if how != "median" or signatures.count == 0:
+        return signatures.largest(rows)
+    bucket = np.repeat(np.arange(signatures.count), np.diff(signatures.offsets))
+    in_order = rows[np.lexsort((-rows, bucket))]  # bucket by bucket, the greatest count first
+    middle: Int64 = in_order[signatures.offsets[:-1] + (np.diff(signatures.offsets) - 1) // 2]
+    return middle
+
+
+def balance_blindly(signatures: Signatures, rows: Int64, how: Balancing) -> tuple[Int64, Int64]:
+    """How many counterfeits each slot takes and how many rows of it are withheld, so that every bucket is balanced.
+
+    Ensures: rows + counterfeits - withheld is the level of the bucket for all its slots; a permutation of the counts of
+    a bucket permutes both alike; without `median` no row is withheld.
+    """
+    lacking = signatures.per_slot(bucket_levels(signatures, rows, how)) - rows
+    return np.maximum(lacking, 0), np.maximum(-lacking, 0)
 
 
 def balance(signatures: Signatures, old: Int64, pool: Int64, m: int) -> tuple[Int64, Int64]:

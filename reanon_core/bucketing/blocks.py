@@ -29,8 +29,8 @@ def value_blocks(pool: Int64, known: Bool, m: int, rng: np.random.Generator) -> 
     if distinct < m:
         if not distinct or not known[present].all() or int(known.sum()) < m:
             return []
-        return [_signature(_by_count(pool, known, rng)[:m])]
-    ordered = _by_count(pool, present, rng)
+        return [_signature(frequent_values(pool, known, rng)[:m])]
+    ordered = frequent_values(pool, present, rng)
     ends = np.cumsum(run_sizes(pool[ordered], m)).tolist()
     return [_signature(ordered[start:end]) for start, end in pairwise([0, *ends])]
 
@@ -73,7 +73,7 @@ def blocked_rows(signatures: Signatures, pools: Int64, blocks: list[list[Signatu
     return signatures, blocked
 
 
-def _by_count(pool: Int64, among: Bool, rng: np.random.Generator) -> Int64:
+def frequent_values(pool: Int64, among: Bool, rng: np.random.Generator) -> Int64:
     """These values, the most frequent first, in random order where counts are equal."""
     listed = np.flatnonzero(among)
     listed = listed[keyed_permutation(len(listed), rng)]

@@ -60,10 +60,13 @@ class BucketHistory:
         return len(self.values)
 
 
-def bucket_history(ledger: Ledger, *, max_lifespan: int | None, m: int | None = None) -> BucketHistory:
+def bucket_history(
+    ledger: Ledger, *, max_lifespan: int | None, m: int | None = None, withholds: bool = False
+) -> BucketHistory:
     """The buckets of all releases; a person who was published `max_lifespan` times takes no part.
 
-    `m` says of which signatures regions were cut; None: there are no regions.
+    `m` says of which signatures regions were cut; None: there are no regions. `withholds` says that a person with a
+    signature may be withheld.
 
     Requires: every group shows each of its values equally often.
     Raises: InvalidParameter if a person's signature is not kept, so that the releases are of another technique.
@@ -88,6 +91,9 @@ def bucket_history(ledger: Ledger, *, max_lifespan: int | None, m: int | None = 
         bucket, often = (np.full(here.size, none, dtype=np.int32) for none in (NOWHERE, 0))
         bucket[published], often[published] = of_group[group[published]], layers[group[published]]
         old = division.entry >= 0
+        if withholds:
+            kept = old & ~published
+            bucket[kept] = roster.signature[division.entry[kept]]
         if (bucket[old] != roster.signature[division.entry[old]]).any():
             raise InvalidParameter(
                 Problem(

@@ -11,6 +11,7 @@ from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.plan import WITHHELD, Counterfeits, Plan
 
 DEFERRED = "deferred: their value is too frequent among the new rows"
+SURPLUS = "in this release only: more people of their bucket have their value than have the others"
 STRANDED = "their new value could not be hidden when it was new: too few values were left, or no release had shown it"
 
 
@@ -20,7 +21,7 @@ class BucketedPlan(Plan):
 
     division: Division
     signatures: Signatures
-    signature: Int32  # [n] -1 for withheld rows
+    signature: Int32  # [n] also of people whom only this release withholds; -1 for those without one
     extent: Int64  # [2, d]
 
 
@@ -58,7 +59,18 @@ def row_groups(rows: int, layout: Layout, entry_group: Int32, signatures: Signat
     )
 
 
-def withheld_reasons(*, deferred: int, stranded: int) -> dict[str, int]:
+def placed_signatures(old_slot: Int32, published: Int32, signatures: Signatures) -> Int32:
+    """The signature of each row that has one, of those that balancing withholds too.
+
+    `old_slot` [n] is the slot of each old row, negative for others, and `published` [n] the signature in the release.
+    """
+    of_slot = np.repeat(np.arange(signatures.count, dtype=np.int32), np.diff(signatures.offsets))
+    placed = published.copy()
+    placed[old_slot >= 0] = of_slot[old_slot[old_slot >= 0]]
+    return placed
+
+
+def withheld_reasons(*, deferred: int, surplus: int, stranded: int) -> dict[str, int]:
     """The reasons for which rows are withheld, with the number of rows."""
-    reasons = {DEFERRED: deferred, STRANDED: stranded}
+    reasons = {DEFERRED: deferred, SURPLUS: surplus, STRANDED: stranded}
     return {reason: rows for reason, rows in reasons.items() if rows}

@@ -13,7 +13,7 @@ from reanon_core.bucketing.count_plan import CountPlan, assign_new_rows, balance
 from reanon_core.bucketing.eligibility import is_eligible
 from reanon_core.bucketing.entry_ways import EntryCounts, EntryWay, entry_ways
 from reanon_core.bucketing.episodes import block_choice, frequency_choice
-from reanon_core.bucketing.options import BucketOptions
+from reanon_core.bucketing.options import BucketOptions, has_exact_reading
 from reanon_core.bucketing.regions import are_merged, merged, shown_values
 from reanon_core.bucketing.signatures import Signature, Signatures, known_values
 from reanon_core.bucketing.world_counts import Displaced, WorldCounts
@@ -45,7 +45,8 @@ class CountLikelihood:
     that it was published with. Which new rows of a value go where is a uniform draw, so the rows that went there did so
     with probability (product of the slots' counts!) / (new rows of the value)!.
 
-    Ensures: a release that the truth does not explain, because it was made with other parameters, is not used.
+    Ensures: a release that the truth does not explain, because it was made with other parameters, is not used, and none
+    is used if the options have no exact reading.
     """
 
     history: BucketHistory
@@ -71,7 +72,7 @@ class CountLikelihood:
         for time in range(self.history.releases):
             self._depths.append(np.zeros(0, dtype=np.int64))
             self._explained.append(True)
-            after = self._after(time, states, counts)
+            after = self._after(time, states, counts) if has_exact_reading(self.options) else []
             self._explained[time] = bool(after)
             states, weight = _normalised(after) if after else (self._taken_over(time, states), 0.0)
             weights.append(weight)
@@ -112,7 +113,9 @@ class CountLikelihood:
         old = self._numbered(before, counts.old[time])
         if self.options.regions != "none":
             shown = shown_values(before, before.largest(old), len(withheld))
-            new = merged(new) if are_merged(self._by_value(new, len(withheld)), shown, self.options.m) else new
+            cells = self._by_value(new, len(withheld))
+            partial = self.options.not_eligible == "partial-blocks"
+            new = merged(new) if are_merged(cells, shown, self.options.m, partial=partial) else new
         pools = self._by_value(new, len(withheld))
         pools[0] += withheld
         known = known_values(before, len(withheld), declared=self.history.declared)
@@ -122,8 +125,12 @@ class CountLikelihood:
         signatures, old = placed
         for decision in self._decisions(time, EntryCounts(signatures, old, known, pools), new):
             rows = self._numbered(decision.plan.signatures, new)
-            if int(rows.sum()) == int(new.sum()) and self._is_published(time, decision, rows, withheld):
-                yield decision.log_chance + _log_allocation(decision, pools, rows), decision.plan.signatures
+            surplus = self._numbered(decision.plan.signatures, counts.surplus[time])
+            if (surplus != decision.plan.surplus).any() or int(rows.sum()) != int(new.sum()):
+                continue
+            if self._is_published(time, decision, rows, withheld):
+                log_chance = decision.log_chance + _log_allocation(decision, pools, rows)
+                yield log_chance - _log_choices(old, surplus[: len(old)]), decision.plan.signatures
 
     def _by_value(self, new: Int64, values: int) -> Int64:
         """New rows of each cell and value, of new rows of each cell and slot."""
@@ -139,7 +146,7 @@ class CountLikelihood:
         if not displaced:
             return before, old
         choice = frequency_choice(before, pool, self.options.m)
-        if self.options.balancing == "blind":
+        if self.options.balancing != "filled":
             choice = block_choice(before, before.largest(old), known | (pool > 0), self.options.m)
         signatures, listed = before, self.history.signatures.tuples
         slots: list[int] = []
@@ -178,7 +185,7 @@ class CountLikelihood:
         plan = assign_new_rows(
             way.counts, balance_buckets(way.counts, m, self.options.balancing), m, self.options.assignment
         )
-        filled = plan.taken.sum(axis=0) + plan.counterfeits
+        filled = plan.taken.sum(axis=0) + plan.counterfeits - plan.surplus
         filled[: len(way.counts.old)] += way.counts.old
         return Decision(log(way.chance), plan, plan.signatures.largest(filled), way.withheld, way.pads)
 
@@ -260,6 +267,11 @@ def _log_allocation(decision: Decision, pools: Int64, rows: Int64) -> float:
     taken, pads = decision.plan.taken, decision.pads
     ways = _log_factorials(taken) - _log_factorials(taken - rows) + _log_factorials(decision.withheld)
     return ways - _log_factorials(pools + pads) + _log_factorials(pads)
+
+
+def _log_choices(rows: Int64, chosen: Int64) -> float:
+    """In how many ways so many of the rows of each slot can be chosen."""
+    return _log_factorials(rows) - _log_factorials(chosen) - _log_factorials(rows - chosen)
 
 
 def _log_factorials(counts: Int64) -> float:

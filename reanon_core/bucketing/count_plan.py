@@ -22,29 +22,27 @@ class BucketCounts:
 
 @dataclass(frozen=True, eq=False)
 class CountPlan:
-    """How many new rows and counterfeits each slot takes.
+    """How many new rows and counterfeits each slot takes, and how many of its old rows are withheld.
 
-    Ensures: old + taken + counterfeits is the same for all slots of a signature.
+    Ensures: old - surplus + taken + counterfeits is the same for all slots of a signature.
     """
 
     signatures: Signatures
     taken: Int64  # [regions, slots]
     counterfeits: Int64  # [slots]
+    surplus: Int64  # [slots] old rows that are withheld; 0 unless balancing is median
 
 
 def balance_buckets(counts: BucketCounts, m: int, how: Balancing) -> CountPlan:
-    """Phase 2: fill the shortages of the buckets of old rows; `filled` takes new rows where it may, `blind` never.
+    """Phase 2: balance the buckets of old rows. Only `filled` takes new rows for it, only `median` withholds old ones.
 
-    Paper: [XT07] Section 4.1, balancing (`filled`); departure D12 of m-invariance (`blind`).
+    Paper: [XT07] Section 4.1, balancing (`filled`); departures D12 (`blind`) and D17 (`median`) of m-invariance.
     """
-    if how == "blind":
-        return CountPlan(
-            counts.signatures,
-            counts.blocked,
-            balance_blindly(counts.signatures, counts.old + counts.blocked.sum(axis=0)),
-        )
-    taken, counterfeits = balance(counts.signatures, counts.old, counts.pool[0], m)
-    return CountPlan(counts.signatures, taken[None], counterfeits)
+    if how == "filled":
+        taken, counterfeits = balance(counts.signatures, counts.old, counts.pool[0], m)
+        return CountPlan(counts.signatures, taken[None], counterfeits, np.zeros_like(counterfeits))
+    counterfeits, surplus = balance_blindly(counts.signatures, counts.old + counts.blocked.sum(axis=0), how)
+    return CountPlan(counts.signatures, counts.blocked, counterfeits, surplus)
 
 
 def assign_new_rows(counts: BucketCounts, balanced: CountPlan, m: int, how: Assignment) -> CountPlan:
@@ -53,7 +51,7 @@ def assign_new_rows(counts: BucketCounts, balanced: CountPlan, m: int, how: Assi
     Paper: [XT07] Section 4.2, assignment; with regions departure D15 of m-invariance.
     """
     before = signatures = balanced.signatures
-    depth = before.largest(counts.old + counts.blocked.sum(axis=0))
+    depth = before.largest(counts.old + counts.blocked.sum(axis=0) - balanced.surplus)
     homes = int(np.count_nonzero(counts.pool.any(axis=1))) <= 2  # else scarce values have many: one in each region
     layers: list[Int64] = []
     for pool, filled in zip(counts.pool, balanced.taken - counts.blocked, strict=True):
@@ -67,6 +65,7 @@ def assign_new_rows(counts: BucketCounts, balanced: CountPlan, m: int, how: Assi
         signatures,
         np.stack([_lengthened(taken, slots) for taken in balanced.taken]) + np.stack(added),
         _lengthened(balanced.counterfeits, slots),
+        _lengthened(balanced.surplus, slots),
     )
 
 

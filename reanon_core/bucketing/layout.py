@@ -98,6 +98,20 @@ def lay_out(
     return Layout(_distributed(row, slot, starts), slots, starts, values)
 
 
+def without_surplus(slot: Int32, surplus: Int64, words: UInt64) -> Int32:
+    """The slot of each row, and STRANDED for the surplus of its slot: its rows with the least random words."""
+    return _without_surplus(uniform_order(words), slot.copy(), surplus.copy())
+
+
+@compiled
+def _without_surplus(in_order: Int32, slot: Int32, surplus: Int64) -> Int32:
+    for row in in_order:
+        if slot[row] >= 0 and surplus[slot[row]] > 0:
+            surplus[slot[row]] -= 1
+            slot[row] = STRANDED
+    return slot
+
+
 @compiled
 def _distributed(row: Int32, slot: Int32, starts: Int64) -> Int32:
     """The rows slot by slot, within a slot in the given order."""

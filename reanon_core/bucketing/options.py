@@ -9,7 +9,7 @@ from reanon_core.bucketing.regions import Regions
 from reanon_core.model.errors import InvalidSchema, Problem
 from reanon_core.model.schema import Schema
 
-NotEligibleRule = Literal["refuse", "blocks", "defer", "pad"]
+NotEligibleRule = Literal["refuse", "blocks", "partial-blocks", "defer", "pad"]
 SensitiveChange = Literal["refuse", "episode"]
 QiChange = Literal["allow", "refuse"]
 
@@ -78,15 +78,28 @@ def least_m_problems(m: object) -> Iterator[Problem]:
 
 
 def block_problems(options: BucketOptions) -> Iterator[Problem]:
-    """What is wrong with blocks and regions.
+    """What is wrong with blocks, regions and the median.
 
-    Blocks keep their promise only if balancing does not look at values either. A region that is not m-eligible needs a
-    way out, and only blocks do not look at values.
+    Blocks keep their promise only if balancing does not look at values either, and the median keeps its own only if the
+    way out does not. A region that is not m-eligible needs a way out.
     """
-    if options.not_eligible == "blocks" and options.balancing != "blind":
-        yield Problem("not_eligible", "not be blocks unless balancing is blind", "blocks")
-    if options.regions != "none" and options.not_eligible != "blocks":
-        yield Problem("regions", "be none unless not_eligible is blocks", options.regions)
+    if options.not_eligible in {"blocks", "partial-blocks"} and options.balancing == "filled":
+        yield Problem("not_eligible", f"not be {options.not_eligible} with balancing: filled", options.not_eligible)
+    if options.not_eligible in {"defer", "pad"} and options.balancing == "median":
+        yield Problem("not_eligible", f"not be {options.not_eligible} with balancing: median", options.not_eligible)
+    if options.regions != "none" and options.not_eligible not in {"blocks", "partial-blocks"}:
+        yield Problem("regions", "be none unless not_eligible is blocks or partial-blocks", options.regions)
+
+
+def has_exact_reading(options: BucketOptions) -> bool:
+    """Whether the decisions with these options can be replayed from what an adversary sees.
+
+    Not if chance decides row by row, as with partial blocks. Nor if a person may be withheld before the first release
+    that shows their signature, which the median can do to people in blocks and to those who begin an episode.
+    """
+    if options.balancing == "median":
+        return options.not_eligible == "refuse" and options.on_sensitive_change == "refuse"
+    return options.not_eligible != "partial-blocks"
 
 
 def bucket_caution(options: BucketOptions) -> str:

@@ -5,32 +5,30 @@ from dataclasses import dataclass
 import numpy as np
 
 from reanon_core.bucketing.balancing import Balancing
-from reanon_core.bucketing.blocks import blocked_rows, unblocked_rows, value_blocks
 from reanon_core.bucketing.change_refusals import refuse_changes
 from reanon_core.bucketing.count_plan import BucketCounts, CountPlan
 from reanon_core.bucketing.division import NEW, Division, divide
-from reanon_core.bucketing.eligibility import deferred, is_eligible, padding, require_eligible
 from reanon_core.bucketing.episodes import begun_episodes, block_choice, frequency_choice
 from reanon_core.bucketing.layout import NEW as NEW_SLOT
-from reanon_core.bucketing.layout import STRANDED, Layout, lay_out
+from reanon_core.bucketing.layout import STRANDED, Layout, lay_out, without_surplus
+from reanon_core.bucketing.new_rows import Newcomers, enter_new_rows
 from reanon_core.bucketing.options import BucketOptions
 from reanon_core.bucketing.regions import allocated_slots, are_merged, cells_of, merged, shown_values
-from reanon_core.bucketing.signatures import Signature, Signatures, known_values
+from reanon_core.bucketing.signatures import Signatures, known_values
 from reanon_core.bucketing.state import BucketState
 from reanon_core.kernels.counting_sort import counting_order
 from reanon_core.kernels.siphash import fresh_key, keyed_permutation, siphash_words
 from reanon_core.kernels.uniform_order import uniform_order
-from reanon_core.model.arrays import Bool, Int32, Int64, UInt64
-from reanon_core.model.schema import Schema
+from reanon_core.model.arrays import Int32, Int64, UInt64
 from reanon_core.model.snapshot import Snapshot
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DividedRows:
-    """The old rows in their buckets, and the new rows by value."""
+    """The old rows in their buckets, and the new rows by value. New rows may join the old rows of a block."""
 
     division: Division
-    old_slot: Int32  # [n] the slot of each old row, -1 for a new one, STRANDED for one that is withheld
+    old_slot: Int32  # [n] the slot of each old row, -1 for a new one, STRANDED for one that has no signature
     withheld: Int64  # [values] new rows that are withheld because their value is too frequent
     stranded: int
     """How many rows are withheld because no signature is left for their new value."""
@@ -65,7 +63,7 @@ def divide_rows(
     old_slot = _old_slots(snapshot, state.signatures, signature)
     depth = state.signatures.largest(_old_counts(old_slot, state.signatures))
     choice = frequency_choice(state.signatures, pool, options.m)
-    if options.balancing == "blind":
+    if options.balancing != "filled":
         choice = block_choice(state.signatures, depth, known | (pool > 0), options.m)
     begun = begun_episodes(snapshot, division, state.roster, state.signatures, choice)
     old_slot = np.maximum(old_slot, _old_slots(snapshot, begun.signatures, begun.signature))
@@ -73,8 +71,11 @@ def divide_rows(
     region, pools = np.zeros(snapshot.size, dtype=np.int32), pool[None]
     if options.regions == "sizes":
         shown = shown_values(state.signatures, depth, len(pool))
-        region, pools = _regions(snapshot, division, shown, options.m)
-    entry = _made_eligible(pools, known, begun.signatures, options, snapshot.schema, rng)
+        region, pools = _regions(snapshot, division, shown, options)
+    new = np.flatnonzero(division.entry == NEW)
+    newcomers = Newcomers(snapshot.persons[new], snapshot.sensitive[new], region[new], pools)
+    entry = enter_new_rows(newcomers, known, begun.signatures, options, snapshot.schema.sensitive.values, rng)
+    old_slot[new] = entry.slot
     return DividedRows(
         division=division,
         old_slot=old_slot,
@@ -86,13 +87,13 @@ def divide_rows(
     )
 
 
-def _regions(snapshot: Snapshot, division: Division, shown: Int64, m: int) -> tuple[Int32, Int64]:
+def _regions(snapshot: Snapshot, division: Division, shown: Int64, options: BucketOptions) -> tuple[Int32, Int64]:
     """The region of each new row [n], and how many new rows of each value each region has [regions, values]."""
     new = np.flatnonzero(division.entry == NEW)
-    cell = cells_of(snapshot.qi[:, new], m, len(shown), pilot=not shown.any())
+    cell = cells_of(snapshot.qi[:, new], options.m, len(shown), pilot=not shown.any())
     cells = np.zeros((max(2, int(cell.max(initial=0)) + 1), len(shown)), dtype=np.int64)
     np.add.at(cells, (cell, snapshot.sensitive[new]), 1)
-    if are_merged(cells, shown, m):
+    if are_merged(cells, shown, options.m, partial=options.not_eligible == "partial-blocks"):
         cell, cells = np.minimum(cell, 1), merged(cells)
     region = np.zeros(snapshot.size, dtype=np.int32)
     region[new] = cell
@@ -116,17 +117,21 @@ def move_rows(
 ) -> Layout:
     """Give every row and counterfeit the slot that the counts provide for, in keyed random order.
 
-    Ensures (`blind`): the slots of a bucket come in random order and the rows of a slot in another, both independent of
-    which new rows a slot got. So what follows sees lists of rows without their values.
+    Ensures (unless `filled`): the slots of a bucket come in random order and the rows of a slot in another, both
+    independent of which new rows a slot got and which rows are withheld. So what follows sees lists of rows without
+    their values.
     """
     taken = plan.taken.sum(axis=0)
     slot_at = np.arange(len(taken), dtype=np.int32)
     order, allocation = siphash_words(snapshot.persons, fresh_key(rng)), None
     old_slot = divided.old_slot
-    if balancing == "blind":
+    if balancing != "filled":
         allocation = siphash_words(snapshot.persons, fresh_key(rng))
+        if plan.surplus.any():
+            old_slot = without_surplus(old_slot, plan.surplus, siphash_words(snapshot.persons, fresh_key(rng)))
         if len(plan.taken) > 1:
-            old_slot, taken = _with_new_rows(snapshot, divided, plan, allocation), np.zeros_like(taken)
+            in_layers = _with_new_rows(snapshot, divided, plan, allocation)
+            old_slot, taken = np.where(old_slot == NEW_SLOT, in_layers, old_slot), np.zeros_like(taken)
         slot_at = _shuffled_slots(plan.signatures, rng)
         place = np.empty(len(slot_at) + 1, dtype=np.int32)  # the last one is for new rows
         place[slot_at] = np.arange(len(slot_at), dtype=np.int32)
@@ -161,46 +166,3 @@ def _shuffled_slots(signatures: Signatures, rng: np.random.Generator) -> Int32:
     bucket = np.repeat(np.arange(signatures.count, dtype=np.int32), np.diff(signatures.offsets))
     anywhere = keyed_permutation(len(bucket), rng)
     return anywhere[counting_order(bucket[anywhere], signatures.count)]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class NewRows:
-    """How the new rows enter: those withheld, the counterfeits among them, those that go to blocks, and the others."""
-
-    signatures: Signatures
-    withheld: Int64  # [values]
-    pads: Int64  # [values]
-    blocked: Int64  # [regions, slots]
-    pools: Int64  # [regions, values]
-
-
-def _made_eligible(
-    pools: Int64,
-    known: Bool,
-    signatures: Signatures,
-    options: BucketOptions,
-    schema: Schema,
-    rng: np.random.Generator,
-) -> NewRows:
-    """Make the new rows of every region m-eligible, as `not_eligible` says.
-
-    Raises: NotEligible, Unpublishable.
-    """
-    pool = pools.sum(axis=0)
-    withheld, pads = np.zeros_like(pool), np.zeros_like(pool)
-    if options.not_eligible == "defer":
-        withheld = deferred(pool, options.m)
-    elif options.not_eligible == "pad":
-        pads = padding(pool, options.m, rng)
-    pools = pools - withheld + pads
-    blocks: list[list[Signature]] = []
-    for of_region in pools:
-        own: list[Signature] = []
-        if options.not_eligible == "blocks" and not is_eligible(of_region, options.m):
-            own = value_blocks(of_region, known, options.m, rng)
-        if not own:
-            require_eligible(of_region, options.m, schema.sensitive.values)
-        blocks.append(own)
-    signatures, blocked = blocked_rows(signatures, pools, blocks)
-    left = unblocked_rows(pools, blocks)
-    return NewRows(signatures=signatures, withheld=withheld, pads=pads, blocked=blocked, pools=left)

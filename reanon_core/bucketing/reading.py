@@ -59,7 +59,8 @@ def bucket_readings(
     Raises: InvalidParameter if a person's signature is not kept.
     """
     m = options.m if options.regions != "none" else None
-    history = bucket_history(ledger, max_lifespan=max_lifespan, m=m)
+    withholds = options.balancing == "median"
+    history = bucket_history(ledger, max_lifespan=max_lifespan, m=m, withholds=withholds)
     likelihood = CountLikelihood(history, options, adds_layers)
     counts = true_counts(history)
     truth = likelihood.truth(counts)
@@ -162,23 +163,29 @@ def _worlds(
     low, high = int(signatures.offsets[bucket]), int(signatures.offsets[bucket + 1])
     signature = signatures.values[low:high]
     kind, places = rows.kind[members], arrangements.shape[1]
-    old_rows, new_rows, withheld_rows = (
-        np.zeros((places, history.releases, history.cells), dtype=np.int64) for _ in range(3)
+    old_rows, surplus_rows, new_rows, withheld_rows = (
+        np.zeros((places, history.releases, history.cells), dtype=np.int64) for _ in range(4)
     )
-    for table, one in ((old_rows, OLD_ROW), (new_rows, NEW_ROW), (withheld_rows, WITHHELD_ROW)):
-        chosen = members[kind == one]
-        np.add.at(table, (place[kind == one], rows.time[chosen], rows.cell[chosen]), 1)
+    is_old = kind == OLD_ROW
+    for table, chosen in (
+        (old_rows, is_old),
+        (surplus_rows, is_old & (rows.group[members] < 0)),
+        (new_rows, kind == NEW_ROW),
+        (withheld_rows, kind == WITHHELD_ROW),
+    ):
+        np.add.at(table, (place[chosen], rows.time[members[chosen]], rows.cell[members[chosen]]), 1)
     moving = kind == DISPLACED_ROW
     moved = dict(zip(members[moving].tolist(), place[moving].tolist(), strict=True))
     known = counts.withheld.T.copy()
     withheld_here = members[kind == WITHHELD_ROW]
     np.subtract.at(known, (rows.value[withheld_here], rows.time[withheld_here]), 1)
     for arrangement in arrangements:
-        old, new, withheld = counts.old.copy(), counts.new.copy(), counts.withheld
-        old_part, new_part = np.zeros((2, high - low, history.releases, history.cells), dtype=np.int64)
-        np.add.at(old_part, arrangement, old_rows)
-        np.add.at(new_part, arrangement, new_rows)
+        old, surplus, new, withheld = counts.old.copy(), counts.surplus.copy(), counts.new.copy(), counts.withheld
+        old_part, surplus_part, new_part = np.zeros((3, high - low, history.releases, history.cells), dtype=np.int64)
+        for part, of_places in ((old_part, old_rows), (surplus_part, surplus_rows), (new_part, new_rows)):
+            np.add.at(part, arrangement, of_places)
         old[:, low:high] = old_part.sum(axis=2).T
+        surplus[:, low:high] = surplus_part.sum(axis=2).T
         new[:, :, low:high] = new_part.transpose(1, 2, 0)
         if len(withheld_here):
             by_value = known.copy()
@@ -191,4 +198,4 @@ def _worlds(
                 tuple(one._replace(value=values.get(one.row, one.value)) for one in of_release)
                 for of_release in displaced
             )
-        yield WorldCounts(old, new, withheld, displaced)
+        yield WorldCounts(old, surplus, new, withheld, displaced)

@@ -19,6 +19,8 @@ PILOT_SHARE = 16
 """One in so many rows of the first release is in the pilot."""
 MOST_FREQUENT = (11, 20)
 """Regions are cut if the most frequent value has at most this part of the rows that m-eligibility allows it."""
+MOST_FREQUENT_PARTIAL = (17, 20)
+"""The same with partial blocks, which cost less where a region is not m-eligible."""
 
 
 def cells_of(qi: Int32, m: int, values: int, *, pilot: bool) -> Int32:
@@ -59,17 +61,17 @@ def least_rows(rows: int, m: int, values: int) -> int:
     return max(LEAST_ROWS * m, 2 * root // 5)
 
 
-def are_merged(cells: Int64, shown: Int64, m: int) -> bool:
+def are_merged(cells: Int64, shown: Int64, m: int, *, partial: bool = False) -> bool:
     """Whether all cells but the pilot become one region, because a value is too frequent for smaller ones.
 
     `cells` [cells, values] counts the new rows. `shown` [values] is how often the buckets of old rows show each value;
-    where there are none, the pilot decides.
+    where there are none, the pilot decides. `partial` says that regions take partial blocks.
 
     Ensures: a permutation of the values within a bucket does not change the answer. Buckets show all their values
     equally often. A pilot that is m-eligible enters in whole layers, and any other merges the cells.
     """
     counts = shown if shown.any() else cells[0]
-    part, whole = MOST_FREQUENT
+    part, whole = MOST_FREQUENT_PARTIAL if partial else MOST_FREQUENT
     return not counts.any() or int(counts.max()) * m * whole > int(counts.sum()) * part
 
 

@@ -1,4 +1,4 @@
-"""The roster: the signature of every person ever published."""
+"""The roster: the signature of every person ever placed in a bucket."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,9 @@ NO_EPISODE = -1
 
 @dataclass(frozen=True, eq=False)
 class Roster:
-    """The signature and the latest value of every person ever published.
+    """The signature and the latest value of every person ever placed in a bucket.
+
+    They were published with it, unless balancing has withheld them so far.
 
     A person whose sensitive value changed has one row for each of their signatures, which share no value.
     """
@@ -33,7 +35,7 @@ class Roster:
         return Roster(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
 
     def recorded(self, entry: Int32, persons: Int64, signature: Int32, sensitive: Int32) -> "Roster":
-        """The roster after these people are published; `entry` [n] is their row in it, negative if they have none."""
+        """The roster after these people are placed; `entry` [n] is their row in it, negative if they have none."""
         latest = self.sensitive.copy()
         known = entry >= 0
         kept = entry[known]

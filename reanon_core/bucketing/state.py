@@ -20,7 +20,7 @@ B = TypeVar("B", bound="BucketState")
 
 @dataclass(frozen=True, eq=False)
 class BucketState(CodedState):
-    """The signature of every person ever published, so that a person who returns keeps their signature."""
+    """The signature of every person ever placed in a bucket, so that a person who returns keeps their signature."""
 
     version: ClassVar[int] = 1
 
@@ -67,15 +67,15 @@ class BucketState(CodedState):
 
     def recorded(self, snapshot: Snapshot, plan: BucketedPlan, *, keep_qi: bool) -> tuple[Roster, Int32]:
         """The roster and the codes to compare with, after this plan is published."""
-        published = plan.group >= 0
-        entry = plan.division.entry[published]
-        persons = snapshot.persons[published]
-        stranded = snapshot.persons[(plan.division.entry == DISPLACED) & ~published]
+        placed = plan.signature >= 0
+        entry = plan.division.entry[placed]
+        persons = snapshot.persons[placed]
+        stranded = snapshot.persons[(plan.division.entry == DISPLACED) & ~placed]
         known_people = self.roster.with_stranded(stranded)
-        roster = known_people.recorded(entry, persons, plan.signature[published], snapshot.sensitive[published])
+        roster = known_people.recorded(entry, persons, plan.signature[placed], snapshot.sensitive[placed])
         if not keep_qi:
             return roster, np.empty((0, 0), np.int32)
         known = self.qi if self.time else np.empty((len(snapshot.qi), 0), np.int32)
         new = entry < 0
         at = self.roster.persons.searchsorted(persons[new], side="right")
-        return roster, np.insert(known, at, snapshot.qi[:, published][:, new], axis=1)
+        return roster, np.insert(known, at, snapshot.qi[:, placed][:, new], axis=1)

@@ -13,6 +13,7 @@ class WorldCounts(NamedTuple):
     """What phases 1 to 3 see of a world, release by release; slots are those of the history's signatures."""
 
     old: Int64  # [t, slots] old rows, without displaced ones
+    surplus: Int64  # [t, slots] those of them that were withheld
     new: Int64  # [t, cells, slots] new rows, where they were published
     withheld: Int64  # [t, values] new rows that were withheld
     displaced: tuple[tuple["Displaced", ...], ...]  # [t] in ascending order of person
@@ -36,6 +37,9 @@ def true_counts(history: BucketHistory) -> WorldCounts:
     new = np.zeros((history.releases, history.cells, len(signatures.values)), dtype=np.int64)
     chosen = rows.kind == OLD_ROW
     np.add.at(old, (rows.time[chosen], slot[chosen]), 1)
+    surplus = np.zeros_like(old)
+    chosen &= rows.group < 0
+    np.add.at(surplus, (rows.time[chosen], slot[chosen]), 1)
     chosen = rows.kind == NEW_ROW
     np.add.at(new, (rows.time[chosen], rows.cell[chosen], slot[chosen]), 1)
     withheld = np.zeros((history.releases, max(history.values)), dtype=np.int64)
@@ -45,4 +49,4 @@ def true_counts(history: BucketHistory) -> WorldCounts:
     for row in np.flatnonzero(rows.kind == DISPLACED_ROW).tolist():
         one = Displaced(row, history.had[row], int(rows.value[row]), int(rows.bucket[row]))
         displaced[rows.time[row]].append(one)
-    return WorldCounts(old, new, withheld, tuple(tuple(of_release) for of_release in displaced))
+    return WorldCounts(old, surplus, new, withheld, tuple(tuple(of_release) for of_release in displaced))

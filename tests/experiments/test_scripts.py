@@ -28,7 +28,9 @@ def test_there_is_an_experiment_for_each_document_of_figures() -> None:
         "decoupled",
         "ends",
         "js_reduce",
+        "regions",
         "sequential",
+        "survival",
     }
 
 

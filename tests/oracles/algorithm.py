@@ -10,16 +10,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import pairwise, permutations, product
-from math import factorial, prod
+from itertools import pairwise, permutations
+from math import comb, factorial, prod
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
-from reanon_core.bucketing import blocks, eligibility, layout, phases
+from reanon_core.bucketing import blocks, eligibility, layout, new_rows, phases
 from reanon_core.bucketing.bucketed_plan import BucketedPlan
-from reanon_core.bucketing.layout import Layout, lay_out
+from reanon_core.bucketing.division import divide
+from reanon_core.bucketing.layout import Layout, lay_out, without_surplus
+from reanon_core.bucketing.new_rows import enter_new_rows
 from reanon_core.bucketing.regions import allocated_slots
 from reanon_core.model.errors import Unpublishable
 from reanon_core.model.ledger import Entry, Ledger
@@ -127,13 +129,13 @@ class Likelihoods:
             seen += tuple(values)
             after: dict[tuple[Any, ...], tuple[Fraction, Any]] = {}
             for weight, state in states:
-                before = state.signatures.tuples
+                before = _memory(state)
                 if (time, seen, before) not in self._known:
                     snapshot = replace(entry.snapshot, sensitive=np.array(values, dtype=np.int32))
                     found = _releases(self.technique, snapshot, state, shown, ties=self.ties)
                     self._known[time, seen, before] = list(found)
                 for chance, following in self._known[time, seen, before]:
-                    key = following.signatures.tuples
+                    key = _memory(following)
                     known = after[key][0] if key in after else Fraction(0)
                     after[key] = (known + weight * chance, following)
             states = list(after.values())
@@ -166,6 +168,11 @@ class Likelihoods:
         }
 
 
+def _memory(state: Any) -> tuple[Any, ...]:
+    """What a state remembers of the draws: the signatures, and in which bucket each person is."""
+    return (*state.signatures.tuples, *zip(state.roster.persons.tolist(), state.roster.signature.tolist(), strict=True))
+
+
 def true_world(ledger: Ledger, variable: Variable = constant) -> World:
     """The values as they are."""
     return {
@@ -182,22 +189,52 @@ def _releases(
 
     The order of values from which blocks or padding counterfeits are drawn is enumerated.
     """
-    asked: list[int] = []
+    for entry in _entry_orders(technique, snapshot, state):
+        for chance, values in _orders_of_values(technique, snapshot, state, entry):
+            found = _release(technique, snapshot, state, shown, Draw(values, entry=entry.words), ties=ties)
+            if found is not None:
+                yield found[0] * entry.chance * chance, found[1]
 
-    def first_draw(count: int, _: object) -> Any:
-        asked.append(count)
-        return np.arange(count)
 
-    with (
-        patch.object(blocks, "keyed_permutation", first_draw),
-        patch.object(eligibility, "keyed_permutation", first_draw),
-    ):
-        _plan(technique, snapshot, state, Draw())
-    draws = list(product(*(permutations(range(count)) for count in asked)))
-    for draw in draws:
-        found = _release(technique, snapshot, state, shown, draw, ties=ties)
-        if found is not None:
-            yield found[0] / len(draws), found[1]
+@dataclass(frozen=True)
+class EntryOrder:
+    """An order in which partial blocks consider the new rows, and its probability."""
+
+    words: Any
+    chance: Fraction
+
+
+def _entry_orders(technique: Any, snapshot: Snapshot, state: Any) -> Iterator[EntryOrder]:
+    if technique.not_eligible != "partial-blocks":
+        yield EntryOrder(None, Fraction(1))
+        return
+    new = int((divide(snapshot, state.roster, state.signatures).entry == -1).sum())
+    for order in permutations(range(new)):
+        yield EntryOrder(_words(np.array(order, dtype=np.int64)), Fraction(1, factorial(new)))
+
+
+def _orders_of_values(
+    technique: Any, snapshot: Snapshot, state: Any, entry: EntryOrder
+) -> Iterator[tuple[Fraction, Any]]:
+    """Every order of values that may be drawn, draw by draw, with its probability; the first may decide on others."""
+    waiting: list[tuple[tuple[int, ...], ...]] = [()]
+    while waiting:
+        given = waiting.pop()
+        sizes: list[int] = []
+
+        def drawn(count: int, _: object, given: Any = given, sizes: list[int] = sizes) -> Any:
+            sizes.append(count)
+            return np.array(given[len(sizes) - 1]) if len(sizes) <= len(given) else np.arange(count)
+
+        with (
+            patch.object(blocks, "keyed_permutation", drawn),
+            patch.object(eligibility, "keyed_permutation", drawn),
+        ):
+            _plan(technique, snapshot, state, Draw(entry=entry.words))
+        if len(sizes) > len(given):
+            waiting += [(*given, order) for order in permutations(range(sizes[len(given)]))]
+        else:
+            yield Fraction(1, prod(factorial(size) for size in sizes)), given
 
 
 @dataclass(frozen=True)
@@ -210,6 +247,14 @@ class Draw:
     allocation: Any = None
     slots: Any = None
     pad_places: Any = None
+    entry: Any = None
+    """The order in which partial blocks consider the new rows."""
+    surplus: Any = None
+    """The order in which rows are withheld where a slot has too many."""
+    cut: dict[str, Any] = field(default_factory=dict)
+    """The slot of each placed row, and how many rows of each slot are withheld."""
+    joined: dict[str, Any] = field(default_factory=dict)
+    """Which new rows join the old rows of a block."""
     laid_out: dict[str, Any] = field(default_factory=dict)
     """What was handed to the layout: the counts that phases 1 to 3 decided on."""
     allocated: dict[str, Any] = field(default_factory=dict)
@@ -225,7 +270,20 @@ def _plan(technique: Any, snapshot: Snapshot, state: Any, draw: Draw) -> Buckete
         draw.allocated.update(region=region, taken=taken)
         return allocated_slots(region, sensitive, in_order, taken, values)
 
+    def cut(slot: Any, surplus: Any, words: Any) -> Any:
+        draw.cut.update(slot=slot, surplus=surplus)
+        return without_surplus(slot, surplus, words)
+
+    def entered(*given: Any) -> Any:
+        entry = enter_new_rows(*given)
+        draw.joined.update(slot=entry.slot)
+        return entry
+
     with ExitStack() as patches:
+        patches.enter_context(patch.object(phases, "without_surplus", cut))
+        patches.enter_context(patch.object(phases, "enter_new_rows", entered))
+        if draw.entry is not None:
+            patches.enter_context(patch.object(new_rows, "siphash_words", lambda *_: draw.entry))
         patches.enter_context(patch.object(phases, "lay_out", laid_out))
         patches.enter_context(patch.object(phases, "allocated_slots", allocated))
         if draw.values:
@@ -235,7 +293,8 @@ def _plan(technique: Any, snapshot: Snapshot, state: Any, draw: Draw) -> Buckete
         if draw.pad_places is not None:
             patches.enter_context(patch.object(layout, "_pad_places", lambda *_: draw.pad_places))
         if draw.allocation is not None:
-            columns = [draw.order, draw.allocation] if technique.balancing == "blind" else [draw.allocation]
+            columns = [draw.order, draw.allocation, draw.surplus]
+            columns = columns if technique.balancing != "filled" else [draw.allocation]
             patches.enter_context(patch.object(phases, "siphash_words", lambda *_: columns.pop(0)))
         if draw.slots is not None:
             patches.enter_context(patch.object(phases, "keyed_permutation", lambda *_: draw.slots))
@@ -246,10 +305,9 @@ def _plan(technique: Any, snapshot: Snapshot, state: Any, draw: Draw) -> Buckete
 
 
 def _release(
-    technique: Any, snapshot: Snapshot, state: Any, shown: Shown, values: Any, *, ties: bool
+    technique: Any, snapshot: Snapshot, state: Any, shown: Shown, decided: Draw, *, ties: bool
 ) -> tuple[Fraction, Any] | None:
-    """The probability of what is shown, given the order of values, and the state after it; None if it is impossible."""
-    decided = Draw(values)
+    """The probability of what is shown, given the orders of values and new rows, and the state after it, or None."""
     plan = _plan(technique, snapshot, state, decided)
     if plan is None:
         return None
@@ -257,8 +315,13 @@ def _release(
     number = plan.signatures.number
     if any(one not in number for one in signature.values()):
         return None
-    new = snapshot.persons[plan.division.entry == -1].tolist()
-    kinds = _kinds(snapshot, plan, decided.allocated)
+    in_layers = plan.division.entry == -1
+    in_layers[in_layers] = decided.joined["slot"] < 0
+    withheld_chance = _withheld_chance(snapshot, plan, decided, np.where(in_layers, -1, plan.signature), signature)
+    if not withheld_chance:
+        return None
+    new = snapshot.persons[in_layers].tolist()
+    kinds = _kinds(snapshot, in_layers, decided.allocated)
     value = dict(zip(snapshot.persons.tolist(), kinds.tolist(), strict=True))
     wanted = Counter((value[person], number.get(signature.get(person), -1)) for person in new)
     taken = _taken(plan, decided)
@@ -274,6 +337,7 @@ def _release(
         prod(factorial(taken[key]) // factorial(taken[key] - wanted[key]) for key in wanted),
         prod(factorial(n + pads[one]) // factorial(pads[one]) for one, n in of_value.items()),
     )
+    chance *= withheld_chance
     pad_places = _places_behind_rows(wanted, taken, len(pads))
     goal = [number[signature[person]] if person in signature else -1 for person in snapshot.persons.tolist()]
     allocation = _words(np.argsort(goal, kind="stable"))
@@ -282,11 +346,12 @@ def _release(
     tries = Counter()
     following = None
     sizes = np.diff(plan.signatures.offsets).tolist()
-    turns = max((factorial(size) for size in sizes), default=1) if technique.balancing == "blind" else 1
+    turns = max((factorial(size) for size in sizes), default=1) if technique.balancing != "filled" else 1
     buckets = sorted(set(signature.values()))
     for order in orders:
         for turn in range(turns):
-            draw = Draw(values, order, allocation, _slot_order(plan.signatures.offsets, turn), pad_places)
+            slots = _slot_order(plan.signatures.offsets, turn)
+            draw = Draw(decided.values, order, allocation, slots, pad_places, decided.entry, _absent_first(goal))
             trial = _plan(technique, snapshot, state, draw)
             assert trial is not None
             seen = planned(trial, snapshot)
@@ -306,11 +371,36 @@ def _release(
     return chance, technique.advance(state, snapshot, following)
 
 
-def _kinds(snapshot: Snapshot, plan: BucketedPlan, allocated: Mapping[str, Any]) -> Any:
+def _withheld_chance(
+    snapshot: Snapshot, plan: BucketedPlan, decided: Draw, bucket: Any, signature: Mapping[int, Any]
+) -> Fraction:
+    """The probability that just these rows of slots with too many are withheld; 0 if that does not fit the plan.
+
+    `bucket` [n] is that of each row which is placed by itself, -1 for the others.
+    """
+    shown = [signature.get(person) for person in snapshot.persons.tolist()]
+    absent = np.array([one is None for one in shown], dtype=bool) & (bucket >= 0)
+    if any(one and at >= 0 and one != plan.signatures.tuples[at] for one, at in zip(shown, bucket, strict=True)):
+        return Fraction(0)
+    if not decided.cut:
+        return Fraction(int(not absent.any()))
+    slot, surplus = decided.cut["slot"], decided.cut["surplus"]
+    rows, withheld = (np.bincount(slot[chosen], minlength=len(surplus)) for chosen in (slot >= 0, absent))
+    if (withheld != surplus).any():
+        return Fraction(0)
+    return Fraction(1, prod(comb(n, w) for n, w in zip(rows.tolist(), surplus.tolist(), strict=True)))
+
+
+def _absent_first(goal: list[int]) -> Any:
+    """Words by which people who are not published come first."""
+    return _words(np.argsort(np.array(goal) >= 0, kind="stable"))
+
+
+def _kinds(snapshot: Snapshot, in_layers: Any, allocated: Mapping[str, Any]) -> Any:
     """The value of each row; with regions, another number for the same value in another region."""
     kinds = snapshot.sensitive.copy()
     if allocated:
-        kinds[plan.division.entry == -1] += allocated["region"] * len(snapshot.schema.sensitive.values)
+        kinds[in_layers] += allocated["region"] * len(snapshot.schema.sensitive.values)
     return kinds
 
 

@@ -29,14 +29,16 @@ LEAVING: float = survey.LEAVING
 RETURNING: float = survey.RETURNING
 
 
-def snapshots(years: int, seed: int, *, people: int = 7062, changing: float = 0.0) -> Iterator[Snapshot]:
+def snapshots(
+    years: int, seed: int, *, people: int = 7062, values: int = 25, changing: float = 0.0
+) -> Iterator[Snapshot]:
     """The waves of one seed: people leave, return and age."""
     names, labels = survey.QUASI_IDENTIFIERS, survey.LABELS
     columns = tuple(
         QuasiIdentifier(name=n, domain=(survey.YOUNGEST, OLDEST) if n == "age" else (0, len(labels[n]) - 1))
         for n in names
     )
-    schema = Schema(quasi_identifiers=columns, sensitive=Sensitive(name="industry", values=labels["industry"]))
-    for wave in survey.waves(years, seed, people=people, changing=changing):
+    schema = Schema(quasi_identifiers=columns, sensitive=Sensitive(name="industry", values=labels["industry"][:values]))
+    for wave in survey.waves(years, seed, people=people, values=values, changing=changing):
         codes = np.stack([wave[n] for n in names])
         yield Snapshot(schema, wave["person"].astype(np.int64), codes, wave["industry"])

@@ -6,9 +6,10 @@ from typing import ClassVar, cast
 
 import numpy as np
 
+from reanon_core.bucketing.division import Division
 from reanon_core.bucketing.state import BucketState
 from reanon_core.inference.view.membership import Membership
-from reanon_core.model.arrays import Int32
+from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.packing import Packable
 
 
@@ -21,7 +22,7 @@ class CorSplitState(BucketState):
 
     version: ClassVar[int] = 1
 
-    number: Int32  # [p] the person's number in the membership, for each row of the roster: rows move, numbers stay
+    number: Int32  # [p] the person's number in the membership, for each row of the roster; -1 if never published
     times: Int32  # [p] by number: how often that person was published
     membership: Membership
 
@@ -44,3 +45,24 @@ class CorSplitState(BucketState):
         membership = Membership.restored(packed)
         state = cls(known.time, known.signatures, known.roster, known.extent, known.qi, number, times, membership)
         return state.with_codebook(known.codebook)
+
+    def numbers(self, division: Division, laid_out: Int32) -> Int32:
+        """The number of each row's person in the membership; one who is published for the first time gets the next.
+
+        `laid_out` are the rows that are published, and negative entries for counterfeits.
+        """
+        published = np.zeros(len(division.entry), np.bool_)
+        published[laid_out[laid_out >= 0]] = True
+        number = np.full(len(division.entry), -1, np.int32)
+        old = division.entry >= 0
+        number[old] = self.number[division.entry[old]]
+        new = published & (number < 0)
+        number[new] = len(self.times) + np.arange(int(new.sum()), dtype=np.int32)
+        return number
+
+    def grown_numbers(self, persons: Int64, entry: Int32, number: Int32) -> Int32:
+        """The numbers of the roster after these people are placed; `entry` is their row in it, negative if new."""
+        grown = self.number.copy()
+        grown[entry[entry >= 0]] = number[entry >= 0]
+        new = entry < 0
+        return np.insert(grown, self.roster.persons.searchsorted(persons[new], side="right"), number[new])

@@ -9,7 +9,7 @@ import numpy as np
 
 from reanon_core.bucketing.assignment import Assignment
 from reanon_core.bucketing.balancing import Balancing
-from reanon_core.bucketing.bucketed_plan import BucketedPlan, row_groups, withheld_reasons
+from reanon_core.bucketing.bucketed_plan import BucketedPlan, placed_signatures, row_groups, withheld_reasons
 from reanon_core.bucketing.count_plan import assign_new_rows, balance_buckets
 from reanon_core.bucketing.division import Division
 from reanon_core.bucketing.options import (
@@ -58,7 +58,7 @@ LIFESPAN_REACHED = "published as often as max_lifespan allows"
 class CorSplitPlan(BucketedPlan):
     """A plan that also has the membership of all releases, for the next state."""
 
-    number: Int32  # [n] the number of each row's person in the membership; -1 for withheld rows
+    number: Int32  # [n] the number of each row's person in the membership; -1 for people who were never published
     membership: Membership
 
 
@@ -96,11 +96,13 @@ class CorSplit:
     partition: Partition = "repair"
     """How buckets become groups: split as in m-invariance with unsafe groups repaired (repair), or as in the paper."""
     balancing: Balancing = "blind"
-    """How buckets are balanced: with counterfeits alone (blind), or with new rows first, as in the paper (filled)."""
+    """How buckets are balanced: filled up with counterfeits (blind), filled up or withheld to their median (median), or
+    filled with new rows first, as in the paper (filled)."""
     assignment: Assignment = "deep"
     """How new rows are assigned: as in the paper, to existing buckets first (stable), or to deep ones first (deep)."""
     not_eligible: NotEligibleRule = "refuse"
-    """If a value is too frequent among the new rows: refuse, form blocks of values, defer the surplus, or pad."""
+    """If a value is too frequent among the new rows: refuse, form blocks of values for all or some of the rows, defer
+    the surplus, or pad."""
     regions: Regions = "none"
     """Whether new rows enter region by region, for smaller boxes: none, or regions by quasi-identifiers and sizes."""
     on_sensitive_change: SensitiveChange = "refuse"
@@ -182,12 +184,15 @@ class CorSplit:
         buckets = Buckets(
             layout=layout,
             signatures=assigned.signatures,
-            number=_numbers(here, layout.row, divided.division, state),
+            number=state.numbers(divided.division, layout.row),
             extent=grown_extent(here, state.extent),
         )
         safe = partition_buckets(here, buckets, state, self._safety, self.partition, rng)  # phase 4: Cor-Partition
         found = row_groups(here.size, safe.layout, safe.entry_group, assigned.signatures)
-        withheld = withheld_reasons(deferred=int(divided.withheld.sum()), stranded=divided.stranded)
+        withheld = withheld_reasons(
+            deferred=int(divided.withheld.sum()), surplus=int(assigned.surplus.sum()), stranded=divided.stranded
+        )
+        signature = placed_signatures(divided.old_slot, found.signature, assigned.signatures)
         expired = snapshot.size - here.size
         return CorSplitPlan(
             group=_for_all_rows(found.group, kept, WITHHELD),
@@ -196,7 +201,7 @@ class CorSplit:
             withheld={**withheld, LIFESPAN_REACHED: expired} if expired else withheld,
             division=Division(_for_all_rows(divided.division.entry, kept, -1), divided.division.changed),
             signatures=assigned.signatures,
-            signature=_for_all_rows(found.signature, kept, -1),
+            signature=_for_all_rows(signature, kept, -1),
             extent=buckets.extent,
             number=_for_all_rows(buckets.number, kept, -1),
             membership=safe.membership,
@@ -206,9 +211,8 @@ class CorSplit:
         """The state with the signatures of the people who are published, and the membership of this release."""
         roster, qi = state.recorded(snapshot, plan, keep_qi=self.on_qi_change == "refuse")
         published = plan.group >= 0
-        new = published & (plan.division.entry < 0)
-        at = state.roster.persons.searchsorted(snapshot.persons[new], side="right")
-        number = np.insert(state.number, at, plan.number[new])
+        placed = plan.signature >= 0
+        number = state.grown_numbers(snapshot.persons[placed], plan.division.entry[placed], plan.number[placed])
         times = np.zeros(plan.membership.people, np.int32)
         times[: len(state.times)] = state.times
         times[plan.number[published]] += 1
@@ -263,7 +267,7 @@ class CorSplit:
         if self.max_lifespan is None or not state.time:
             return kept
         times = np.zeros(len(state.roster.persons) + 1, np.int64)
-        np.cumsum(state.times[state.number], out=times[1:])
+        np.cumsum(np.append(state.times, 0)[state.number], out=times[1:])  # 0 times for a person without a number
         first, last = (state.roster.persons.searchsorted(snapshot.persons, side=s) for s in ("left", "right"))
         kept = times[last] - times[first] < self.max_lifespan
         over = int(np.count_nonzero(~kept))
@@ -286,15 +290,3 @@ def _for_all_rows(values: Int32, kept: Bool, fill: int) -> Int32:
     filled = np.full(len(kept), fill, np.int32)
     filled[kept] = values
     return filled
-
-
-def _numbers(snapshot: Snapshot, laid_out: Int32, division: Division, state: CorSplitState) -> Int32:
-    """The number of each row's person in the membership; a person who is published for the first time gets the next."""
-    published = np.zeros(snapshot.size, np.bool_)
-    published[laid_out[laid_out >= 0]] = True
-    number = np.full(snapshot.size, -1, np.int32)
-    old = division.entry >= 0
-    number[old] = state.number[division.entry[old]]
-    new = published & ~old
-    number[new] = len(state.times) + np.arange(int(new.sum()), dtype=np.int32)
-    return number

@@ -9,7 +9,7 @@ import numpy as np
 from reanon_core.bucketing.assignment import Assignment
 from reanon_core.bucketing.balancing import Balancing
 from reanon_core.bucketing.bucket_split import split_buckets
-from reanon_core.bucketing.bucketed_plan import BucketedPlan, row_groups, withheld_reasons
+from reanon_core.bucketing.bucketed_plan import BucketedPlan, placed_signatures, row_groups, withheld_reasons
 from reanon_core.bucketing.count_plan import assign_new_rows, balance_buckets
 from reanon_core.bucketing.options import (
     CHOICES,
@@ -55,11 +55,13 @@ class MInvariance:
     m: int
     """The least number of values among which each person is hidden."""
     balancing: Balancing = "blind"
-    """How buckets are balanced: with counterfeits alone (blind), or with new rows first, as in the paper (filled)."""
+    """How buckets are balanced: filled up with counterfeits (blind), filled up or withheld to their median (median), or
+    filled with new rows first, as in the paper (filled)."""
     assignment: Assignment = "deep"
     """How new rows are assigned: as in the paper, to existing buckets first (stable), or to deep ones first (deep)."""
     not_eligible: NotEligibleRule = "refuse"
-    """If a value is too frequent among the new rows: refuse, form blocks of values, defer the surplus, or pad."""
+    """If a value is too frequent among the new rows: refuse, form blocks of values for all or some of the rows, defer
+    the surplus, or pad."""
     regions: Regions = "none"
     """Whether new rows enter region by region, for smaller boxes: none, or regions by quasi-identifiers and sizes."""
     on_sensitive_change: SensitiveChange = "refuse"
@@ -120,15 +122,17 @@ class MInvariance:
             group=found.group,
             groups=found.groups,
             counterfeits=found.counterfeits,
-            withheld=withheld_reasons(deferred=int(divided.withheld.sum()), stranded=divided.stranded),
+            withheld=withheld_reasons(
+                deferred=int(divided.withheld.sum()), surplus=int(assigned.surplus.sum()), stranded=divided.stranded
+            ),
             division=divided.division,
             signatures=assigned.signatures,
-            signature=found.signature,
+            signature=placed_signatures(divided.old_slot, found.signature, assigned.signatures),
             extent=extent,
         )
 
     def advance(self, state: MInvarianceState, snapshot: Snapshot, plan: BucketedPlan) -> MInvarianceState:
-        """The state with the signatures of the people who are published."""
+        """The state with the signatures of the people in the buckets."""
         roster, qi = state.recorded(snapshot, plan, keep_qi=self.on_qi_change == "refuse")
         return MInvarianceState(state.time + 1, plan.signatures, roster, plan.extent, qi)
 

@@ -11,7 +11,7 @@ from builders.random_series import published, schema, tiny_series
 from core.attacks.test_algorithm_worlds import require_exact, shares
 from oracles.algorithm import Likelihoods, true_world
 
-from reanon_core.bucketing import phases, regions
+from reanon_core.bucketing import new_rows, phases, regions
 from reanon_core.bucketing.eligibility import is_eligible
 from reanon_core.model.ledger import Ledger
 from reanon_core.model.snapshot import Snapshot
@@ -37,12 +37,12 @@ def regional_ledgers(technique: Any, wanted: int, monkeypatch: pytest.MonkeyPatc
         seen.append(np.array([pool.any() * (1 + bool(own)) for pool, own in zip(pools, blocks, strict=True)]))
         return original(signatures, pools, blocks)
 
-    original = phases.blocked_rows
+    original = new_rows.blocked_rows
     found = Counter[bool]()
     for seed in count():
         seen.clear()
         with monkeypatch.context() as patches:
-            patches.setattr(phases, "blocked_rows", blocked_rows)
+            patches.setattr(new_rows, "blocked_rows", blocked_rows)
             ledger = published(technique, tiny_series(seed, people=people), seed)
         if ledger is None or not any(np.count_nonzero(ways) > 2 for ways in seen):
             continue
@@ -76,7 +76,7 @@ def test_cells_that_are_merged_because_of_their_values_would_tell_them(
 ) -> None:
     """Two cells, one of them with one value alone: a bucket of both is ruled out if its values are exchanged."""
 
-    def are_merged(cells: np.ndarray, _shown: np.ndarray, m: int) -> bool:
+    def are_merged(cells: np.ndarray, _shown: np.ndarray, m: int, **_: bool) -> bool:
         return fallback and not all(is_eligible(cell, m) for cell in cells)
 
     def cells_of(*given: Any, pilot: bool) -> np.ndarray:

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -109,18 +110,24 @@ def test_phases_1_to_3_decide_the_same_for_a_relabelled_bucket(
         state = technique.advance(state, snapshot, plan)
 
 
-@given(st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), min_size=1, max_size=4))
-def test_counterfeits_follow_a_permutation_of_the_counts_of_a_bucket(counts: list[list[int]]) -> None:
-    """Lemma 3."""
+@pytest.mark.parametrize("how", ["blind", "median"])
+@given(counts=st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), min_size=1, max_size=4))
+def test_counterfeits_follow_a_permutation_of_the_counts_of_a_bucket(how: Any, counts: list[list[int]]) -> None:
+    """Lemma 3, and the people who are withheld follow it too."""
     signatures = Signatures.of([tuple(range(3 * at, 3 * at + 3)) for at in range(len(counts))])
     old = np.array(counts, np.int64).ravel()
-    shortage = balance_blindly(signatures, old)
+    balanced = balance_blindly(signatures, old, how)
     for order in permutations(range(3)):
         turned = old.copy()
         turned[:3] = old[list(order)]
-        assert balance_blindly(signatures, turned)[:3].tolist() == shortage[list(order)].tolist()
-        assert balance_blindly(signatures, turned)[3:].tolist() == shortage[3:].tolist()
-    assert (shortage >= 0).all()
+        for before, after in zip(balanced, balance_blindly(signatures, turned, how), strict=True):
+            assert after[:3].tolist() == before[list(order)].tolist()
+            assert after[3:].tolist() == before[3:].tolist()
+    lacking, surplus = balanced
+    assert (lacking >= 0).all()
+    assert how == "median" or not surplus.any()
+    for three, low, high in zip(old.reshape(-1, 3), lacking.reshape(-1, 3), surplus.reshape(-1, 3), strict=True):
+        assert set(three + low - high) == {max(three) if how == "blind" else sorted(three)[1]}
 
 
 def ranks(order: tuple[int, ...]) -> np.ndarray:

@@ -157,7 +157,7 @@ def test_releases_with_regions_keep_every_promise_and_are_read(technique: MInvar
 def test_regions_need_blocks() -> None:
     for technique in (MInvariance, CorSplit):
         more = {"n": 1} if technique is CorSplit else {}
-        with pytest.raises(InvalidParameter, match="must be none unless not_eligible is blocks"):
+        with pytest.raises(InvalidParameter, match="must be none unless not_eligible is blocks or partial-blocks"):
             technique(m=2, regions="sizes", **more)
 
 

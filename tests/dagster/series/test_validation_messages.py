@@ -233,7 +233,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
         ("{name: m-invariance, m: two}", "m (two) must be a whole number of at least 2"),
         (
             "{name: m-invariance, m: 2, not_eligible: hope}",
-            "not_eligible (hope) must be one of refuse, blocks, defer, pad",
+            "not_eligible (hope) must be one of refuse, blocks, partial-blocks, defer, pad",
         ),
     ],
 )

@@ -194,7 +194,7 @@ def test_all_wrong_parameters_are_named_at_once() -> None:
     assert str(caught.value).splitlines() == [
         "m (1) must be a whole number of at least 2",
         f"assignment (best) must be one of {', '.join(get_args(Assignment))}",
-        "not_eligible (hope) must be one of refuse, blocks, defer, pad",
+        "not_eligible (hope) must be one of refuse, blocks, partial-blocks, defer, pad",
     ]
 
 

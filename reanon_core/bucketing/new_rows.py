@@ -1,0 +1,116 @@
+"""How new rows enter the buckets: what `not_eligible` says, until the rest is m-eligible."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from reanon_core.bucketing.blocks import blocked_rows, unblocked_rows, value_blocks
+from reanon_core.bucketing.eligibility import deferred, is_eligible, padding, require_eligible
+from reanon_core.bucketing.options import BucketOptions
+from reanon_core.bucketing.partial_blocks import PartialBlock, partial_block
+from reanon_core.bucketing.signatures import Signature, Signatures
+from reanon_core.kernels.siphash import fresh_key, siphash_words
+from reanon_core.kernels.uniform_order import uniform_order
+from reanon_core.model.arrays import Bool, Int32, Int64
+
+Labels = tuple[str, ...]
+"""The names of the values."""
+
+IN_LAYERS = -1
+"""The slot of a new row that enters in a layer: assignment decides on it."""
+
+
+class Newcomers(NamedTuple):
+    """The new rows, and how many there are of each region and value."""
+
+    person: Int64  # [new]
+    value: Int32  # [new]
+    region: Int32  # [new]
+    pools: Int64  # [regions, values]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NewRows:
+    """How the new rows enter: those withheld, the counterfeits among them, those that go to blocks, and the others."""
+
+    signatures: Signatures
+    withheld: Int64  # [values]
+    pads: Int64  # [values]
+    slot: Int32  # [new] the slot of a row that joins the old rows of a block, or IN_LAYERS
+    blocked: Int64  # [regions, slots] rows that go to a block and do not join its old rows
+    pools: Int64  # [regions, values] the others
+
+
+def enter_new_rows(
+    new: Newcomers,
+    known: Bool,
+    signatures: Signatures,
+    options: BucketOptions,
+    labels: Labels,
+    rng: np.random.Generator,
+) -> NewRows:
+    """Make the new rows of every region m-eligible, as `not_eligible` says; `labels` [values] name them in messages.
+
+    Raises: NotEligible, Unpublishable.
+    """
+    pool, m = new.pools.sum(axis=0), options.m
+    withheld, pads = np.zeros_like(pool), np.zeros_like(pool)
+    if options.not_eligible == "defer":
+        withheld = deferred(pool, m)
+    elif options.not_eligible == "pad":
+        pads = padding(pool, m, rng)
+    pools = new.pools - withheld + pads
+    inside = np.ones(len(new.value), np.bool_)
+    parts = _partial_blocks(new, m, rng) if options.not_eligible == "partial-blocks" else {}
+    blocks: list[list[Signature]] = []
+    for region, of_region in enumerate(pools):
+        if region in parts:
+            blocks.append([parts[region].block])
+            inside[new.region == region] = parts[region].inside
+            continue
+        has_blocks = options.not_eligible in {"blocks", "partial-blocks"} and not is_eligible(of_region, m)
+        own = value_blocks(of_region, known, m, rng) if has_blocks else []
+        if not own:
+            require_eligible(of_region, m, labels)
+        blocks.append(own)
+    signatures, blocked = blocked_rows(signatures, pools, blocks)
+    slot, left = np.full(len(new.value), IN_LAYERS, np.int32), unblocked_rows(pools, blocks)
+    if options.balancing == "median" or options.not_eligible == "partial-blocks":
+        slot, left = _joined_slots(new, inside, signatures, blocks), pools.copy()
+        joined = slot >= 0
+        np.subtract.at(left, (new.region[joined], new.value[joined]), 1)
+        blocked = np.zeros_like(blocked)
+    return NewRows(signatures=signatures, withheld=withheld, pads=pads, slot=slot, blocked=blocked, pools=left)
+
+
+def _partial_blocks(new: Newcomers, m: int, rng: np.random.Generator) -> dict[int, PartialBlock]:
+    """The partial blocks of the regions that have one; rows are considered in an order of their own, by a fresh key.
+
+    The first of several regions has none: its counts decide whether the others are merged, so all of them must be
+    permuted together or not at all.
+    """
+    order = uniform_order(siphash_words(new.person, fresh_key(rng)))
+    regions, values = new.pools.shape
+    made: dict[int, PartialBlock] = {}
+    for region in range(int(regions > 1), regions):
+        rows = order[new.region[order] == region]
+        found = partial_block(new.value[rows], values, m, rng)
+        if found is not None:
+            inside = np.zeros(len(order), np.bool_)
+            inside[rows] = found.inside
+            made[region] = PartialBlock(found.block, inside[new.region == region])
+    return made
+
+
+def _joined_slots(new: Newcomers, inside: Bool, signatures: Signatures, blocks: list[list[Signature]]) -> Int32:
+    """The slot of each row inside a block of its region, IN_LAYERS for the others."""
+    bucket = np.full(new.pools.shape, IN_LAYERS, dtype=np.int32)
+    for region, of_region in enumerate(blocks):
+        for block in of_region:
+            bucket[region, list(block)] = signatures.number[block]
+    of_row = np.where(inside, bucket[new.region, new.value], IN_LAYERS).astype(np.int32)
+    slot = np.full(len(of_row), IN_LAYERS, dtype=np.int32)
+    rows = np.flatnonzero(of_row >= 0)
+    slot[rows] = signatures.slots(of_row[rows], new.value[rows])
+    return slot

@@ -19,7 +19,6 @@ from reanon_core.techniques.m_invariance.technique import MInvariance
 
 MEDIAN = MInvariance(m=3, balancing="median")
 PARTIAL = MInvariance(m=2, not_eligible="partial-blocks")
-BOTH = MInvariance(m=3, not_eligible="partial-blocks", balancing="median")
 
 
 def frequent_series(seed: int, m: int) -> list[Snapshot]:
@@ -87,8 +86,6 @@ def test_the_median_gives_every_value_of_a_signature_the_same_share(ledgers: int
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("large_pilots")
-@pytest.mark.parametrize("technique", [PARTIAL, BOTH], ids=["blind", "median"])
-def test_partial_blocks_give_every_value_of_a_signature_the_same_share(
-    technique: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    require_even(technique, partial_ledgers(technique, 5, monkeypatch))
+def test_partial_blocks_give_every_value_of_a_signature_the_same_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the median a pilot needs three values, and so more people than all worlds can be made of."""
+    require_even(PARTIAL, partial_ledgers(PARTIAL, 5, monkeypatch))

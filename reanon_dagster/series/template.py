@@ -28,7 +28,8 @@ quasi_identifiers:
 sensitive: disease
 
 # Each person is hidden among at least m diseases, and always among the same ones.
-# If one disease is too frequent among the new people: not_eligible: refuse | blocks | defer | pad.
+# If one disease is too frequent among the new people: not_eligible: refuse | partial-blocks | blocks | defer | pad.
+# For a long series: not_eligible: partial-blocks, balancing: median. It is never refused for that reason.
 # If a person's disease changed: on_sensitive_change: refuse | episode. If a person moved: on_qi_change: allow | refuse.
 # The first release freezes m and the columns.
 technique: {name: m-invariance, m: 2, not_eligible: refuse}

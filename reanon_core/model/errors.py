@@ -99,7 +99,7 @@ class NotEligible(Unpublishable):
         )
         self._rest = (
             f"has {count} of {rows} new rows, the bound is {rows // m} (one in {m}); {works}; "
-            f"or set not_eligible: blocks (add as many counterfeits as it takes)"
+            f"or set not_eligible: partial-blocks (publish some of them in a block, with counterfeits)"
         )
         super().__init__(f"new rows are not {m}-eligible: value {value!r} {self._rest}")
 

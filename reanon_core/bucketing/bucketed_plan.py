@@ -11,7 +11,7 @@ from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.plan import WITHHELD, Counterfeits, Plan
 
 DEFERRED = "deferred: their value is too frequent among the new rows"
-SURPLUS = "in this release only: more people of their bucket have their value than have the others"
+SURPLUS = "in this release only, because too many people of their signature have their value"
 STRANDED = "their new value could not be hidden when it was new: too few values were left, or no release had shown it"
 
 

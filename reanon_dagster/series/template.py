@@ -29,7 +29,7 @@ sensitive: disease
 
 # Each person is hidden among at least m diseases, and always among the same ones.
 # If one disease is too frequent among the new people: not_eligible: refuse | partial-blocks | blocks | defer | pad.
-# For a long series: not_eligible: partial-blocks, balancing: median. It is never refused for that reason.
+# For a long series: not_eligible: partial-blocks, balancing: median. Then it goes on, and a few people are withheld.
 # If a person's disease changed: on_sensitive_change: refuse | episode. If a person moved: on_qi_change: allow | refuse.
 # The first release freezes m and the columns.
 technique: {name: m-invariance, m: 2, not_eligible: refuse}

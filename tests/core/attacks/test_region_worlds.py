@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from builders.random_series import published, schema, tiny_series
+from builders.regions import cut_small_regions
 from core.attacks.test_algorithm_worlds import require_exact, shares
 from oracles.algorithm import Likelihoods, true_world
 
@@ -24,9 +25,7 @@ REGIONAL = MInvariance(m=2, not_eligible="blocks", regions="sizes")
 @pytest.fixture
 def small_regions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Regions and pilots of two rows, so that tiny tables have several; any eligible pilot allows them."""
-    monkeypatch.setattr(regions, "LEAST_ROWS", 1)
-    monkeypatch.setattr(regions, "MOST_FREQUENT", (1, 1))
-    monkeypatch.setattr(regions, "least_rows", lambda *_: 2)
+    cut_small_regions(monkeypatch, least=1, rows=2)
 
 
 def regional_ledgers(technique: Any, wanted: int, monkeypatch: pytest.MonkeyPatch, people: int) -> Iterator[Ledger]:

@@ -6,6 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from builders.regions import cut_small_regions
 from core.bucketing.test_blindness import VALUES, counts_of, relabelled, schema, snapshots
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -28,9 +29,7 @@ REGIONAL = MInvariance(m=2, not_eligible="blocks", regions="sizes")
 @pytest.fixture
 def small_regions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Regions and pilots of four rows or more; any eligible pilot allows them."""
-    monkeypatch.setattr(regions, "LEAST_ROWS", 2)
-    monkeypatch.setattr(regions, "MOST_FREQUENT", (1, 1))
-    monkeypatch.setattr(regions, "least_rows", lambda *_: 4)
+    cut_small_regions(monkeypatch, least=2, rows=4)
 
 
 def codes(rows: int, seed: int = 1) -> np.ndarray:

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 from builders.random_series import schema
+from builders.regions import cut_small_regions
 from oracles.algorithm import planned
 
-from reanon_core.bucketing import blocks, new_rows, partial_blocks, phases, regions
+from reanon_core.bucketing import blocks, new_rows, partial_blocks, phases
 from reanon_core.bucketing.division import NEW
 from reanon_core.bucketing.signatures import Signature
 from reanon_core.model.errors import Unpublishable
@@ -291,10 +292,7 @@ def couple(technique: Any, seeds: range) -> Counter[str]:
 @pytest.fixture
 def small_regions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Regions of six rows and pilots of two, so that small tables have several; any eligible pilot allows them."""
-    monkeypatch.setattr(regions, "LEAST_ROWS", 1)
-    monkeypatch.setattr(regions, "MOST_FREQUENT", (1, 1))
-    monkeypatch.setattr(regions, "MOST_FREQUENT_PARTIAL", (1, 1))
-    monkeypatch.setattr(regions, "least_rows", lambda *_: 6)
+    cut_small_regions(monkeypatch, least=1, rows=6)
 
 
 @pytest.mark.usefixtures("small_regions")

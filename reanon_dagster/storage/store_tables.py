@@ -15,6 +15,8 @@ LATER_STATEMENTS = (
     # For decoupled releases: the rows of people, and the row of each person.
     "CREATE TABLE IF NOT EXISTS public.person_rows (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
     "CREATE TABLE IF NOT EXISTS private.person_traces (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
+    # Until 0.1.0 a candidate waited here for the step that published it.
+    "DROP TABLE IF EXISTS private.candidates",
     # asked: whether the release selects the person. origin: 0 the table, 1 an earlier release, 2 invented.
     "ALTER TABLE private.people ADD COLUMN IF NOT EXISTS asked BOOLEAN DEFAULT true",
     "ALTER TABLE private.people ADD COLUMN IF NOT EXISTS origin TINYINT DEFAULT 0",
@@ -47,7 +49,6 @@ def create_statements(attributes: int, others: int) -> Sequence[str]:
         "CREATE TABLE private.states (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
         """CREATE TABLE private.memories (
             position INTEGER, judge TEXT, data BLOB NOT NULL, PRIMARY KEY (position, judge))""",
-        "CREATE TABLE private.candidates (release TEXT PRIMARY KEY, digest TEXT NOT NULL, data BLOB NOT NULL)",
         f"""CREATE TABLE public.rows (
             position INTEGER NOT NULL, row INTEGER NOT NULL, group_id INTEGER NOT NULL,
             sensitive INTEGER NOT NULL{other})""",

@@ -9,7 +9,9 @@ import dagster as dg
 from reanon_dagster.definitions import series_definitions
 from reanon_dagster.series.series_file import load_series
 
-ASSETS = ("snapshot", "candidate", "published", "evidence")
+ASSETS = ("release",)
+FILLED = ("snapshot", "state", "evidence")
+"""The assets that `release` describes."""
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 

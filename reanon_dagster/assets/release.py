@@ -7,7 +7,7 @@ from datetime import date
 
 import dagster as dg
 
-from reanon_core.model.errors import ReanonError
+from reanon_core.model.errors import InvalidSnapshot, ReanonError
 from reanon_dagster.asset_checks.verdicts import not_judged, results, spec, specs
 from reanon_dagster.assets.freshness import freshness_policy
 from reanon_dagster.assets.metadata import (
@@ -29,6 +29,7 @@ from reanon_dagster.releasing.release import refusal_recorded
 from reanon_dagster.releasing.release_suites import documented_candidate
 from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
 from reanon_dagster.series.series import Series
+from reanon_dagster.sources.snapshot_location import SnapshotMissing
 from reanon_dagster.storage.records import ReleaseRecord
 from reanon_dagster.storage.series_store import read_state_summary, read_verdicts
 
@@ -53,6 +54,7 @@ def build_release(assets: SeriesAssets) -> dg.AssetsDefinition:
     key, before = assets.key("release"), previous_release(assets.partitions)
     chain = [assets.key("state"), *([key] if may_depend_on_itself(assets.partitions) else [])]
     checks = [
+        spec("valid", key, "The snapshot can be used.", assets.partitions),
         spec("drift", key, "The number of people is close to that of the release before.", assets.partitions),
         *specs(checks_of(assets.series), key, assets.partitions),
     ]
@@ -86,13 +88,17 @@ def _made(assets: SeriesAssets, context: dg.AssetExecutionContext, checks: list[
         today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
         made = documented_candidate(series, view, name, today, progress=context.log.info, report=pages.append)
     except ReanonError as error:
-        yield from not_judged(checks, key, error.redacted())
+        invalid = isinstance(error, InvalidSnapshot) and not isinstance(error, SnapshotMissing)
+        if invalid:
+            yield dg.AssetCheckResult(check_name="valid", passed=False, description=error.redacted())
+        yield from not_judged(checks[1:] if invalid else checks, key, error.redacted())
         raise
     if made is None:
         held = read_verdicts(series.private_folder, view.position - 1)
-        yield _published(assets, context, series, [_drift(series, view, name), *results(held, key)], NOTHING_TO_DO)
+        judged = [*_snapshot_results(series, view, name), *results(held, key)]
+        yield _published(assets, context, series, judged, NOTHING_TO_DO)
         return
-    judged = [_drift(series, view, name, made.people), *results(made.verdicts, key)]
+    judged = [*_snapshot_results(series, view, name, made.people), *results(made.verdicts, key)]
     try:
         with refusal_recorded(series, name):
             require_acceptable(made)
@@ -108,11 +114,14 @@ def _made(assets: SeriesAssets, context: dg.AssetExecutionContext, checks: list[
     yield _published(assets, context, series, judged, {**remarks(made), "Data Docs": pages[0]})
 
 
-def _drift(series: Series, view: SeriesView, release: str, people: int | None = None) -> dg.AssetCheckResult:
-    """The change in the number of people; of the latest release if no number is given."""
+def _snapshot_results(
+    series: Series, view: SeriesView, release: str, people: int | None = None
+) -> Iterator[dg.AssetCheckResult]:
+    """The checks of a snapshot that was read, and has so many people; of the latest release if no number is given."""
     here = view.records[-1].people if people is None else people
+    yield dg.AssetCheckResult(check_name="valid", passed=True, metadata={"people": here})
     drift = drift_of(series, here, view.people_before(release))
-    return dg.AssetCheckResult(
+    yield dg.AssetCheckResult(
         check_name="drift",
         passed=drift.small,
         severity=dg.AssetCheckSeverity.WARN if series.config.max_drift is None else dg.AssetCheckSeverity.ERROR,

@@ -16,17 +16,16 @@ from reanon_dagster.sources.snapshot_location import snapshot_version
 if TYPE_CHECKING:
     from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition as Job
 
-ASSETS = ("snapshot", "candidate", "published", "evidence")
 EVERY = 60
 """Seconds between two runs of the sensor."""
 
 
 def release_job(assets: SeriesAssets) -> "Job":
-    """The job that makes one release from snapshot to evidence."""
+    """The job that makes one release."""
     return dg.define_asset_job(
         f"{assets.name}_release",
-        selection=[assets.key(asset) for asset in ASSETS],
-        description=f"One release of {assets.series.title}: snapshot, candidate, published, evidence.",
+        selection=[assets.key("release")],
+        description=f"One release of {assets.series.title}: computed, judged, and published or refused.",
         tags={"reanon/series": assets.name},
     )
 

@@ -6,11 +6,9 @@ from pathlib import Path
 import dagster as dg
 
 from reanon_core.model.errors import ReanonError
-from reanon_dagster.assets.candidate import build_candidate
-from reanon_dagster.assets.evidence import build_evidence
-from reanon_dagster.assets.published import build_published
+from reanon_dagster.assets.described import described_assets
+from reanon_dagster.assets.release import build_release
 from reanon_dagster.assets.series_assets import SeriesAssets
-from reanon_dagster.assets.snapshot import build_snapshot
 from reanon_dagster.automation import cadence_schedule, landing_sensor, release_job
 from reanon_dagster.series.discovery import find_series
 from reanon_dagster.series.series_file import load_series
@@ -30,7 +28,7 @@ def series_definitions(path: Path) -> dg.Definitions:
     job = release_job(assets)
     schedule = cadence_schedule(assets, job)
     return dg.Definitions(
-        assets=[build(assets) for build in (build_snapshot, build_candidate, build_published, build_evidence)],
+        assets=[build_release(assets), *described_assets(assets)],
         jobs=[job],
         schedules=[schedule] if schedule else [],
         sensors=[landing_sensor(assets, job)],

@@ -1,5 +1,6 @@
 """The releases of a series as Dagster partitions: time windows for dates, a static list for names."""
 
+import itertools
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 
@@ -7,7 +8,9 @@ import dagster as dg
 
 from reanon_dagster.series.calendar import Calendar, CronCalendar, NamedCalendar, RegularCalendar
 
-KEY_FORMAT = "%Y-%m-%d"
+DAY = "%Y-%m-%d"
+FORMATS = {"monthly": "%Y-%m", "yearly": "%Y"}
+"""Where a period's name is a date that Dagster can read, it is the partition's key; elsewhere its first day is."""
 CRON = {
     "daily": "0 0 * * *",
     "weekly": "0 0 * * 1",
@@ -21,16 +24,33 @@ def partitions_of(calendar: Calendar) -> dg.PartitionsDefinition[str]:
     """One partition for each release; its key is what the calendar's `partition_key` says."""
     if isinstance(calendar, RegularCalendar):
         return dg.TimeWindowPartitionsDefinition(
-            start=calendar.partition_key(calendar.first), fmt=KEY_FORMAT, cron_schedule=CRON[calendar.cadence.name]
+            start=calendar.partition_key(calendar.first),
+            fmt=FORMATS.get(calendar.cadence.name, DAY),
+            cron_schedule=CRON[calendar.cadence.name],
         )
     if isinstance(calendar, CronCalendar):  # a tick is due on its own day, when its window has just begun
         return dg.TimeWindowPartitionsDefinition(
-            start=calendar.first, fmt=KEY_FORMAT, cron_schedule=calendar.expression, end_offset=1
+            start=calendar.first, fmt=DAY, cron_schedule=calendar.expression, end_offset=1
         )
     if not isinstance(calendar, NamedCalendar):
         raise TypeError(f"no partitions for a {type(calendar).__name__}")
     days = _days(calendar.names)
-    return dg.StaticPartitionsDefinition(list(calendar.names)) if days is None else _day_windows(days)
+    if days is not None:
+        return _day_windows(days)
+    return dg.StaticPartitionsDefinition([calendar.partition_key(name) for name in calendar.names])
+
+
+def previous_release(partitions: dg.PartitionsDefinition[str]) -> dg.PartitionMapping:
+    """Each release depends on the one before; the first depends on none."""
+    if isinstance(partitions, dg.TimeWindowPartitionsDefinition):
+        return dg.TimeWindowPartitionMapping(start_offset=-1, end_offset=-1)
+    keys = partitions.get_partition_keys()
+    return dg.StaticPartitionMapping(dict(itertools.pairwise(keys)))
+
+
+def may_depend_on_itself(partitions: dg.PartitionsDefinition[str]) -> bool:
+    """Whether Dagster lets an asset with these partitions depend on its own earlier ones: only time windows may."""
+    return isinstance(partitions, dg.TimeWindowPartitionsDefinition)
 
 
 def _days(names: Sequence[str]) -> list[date] | None:
@@ -49,7 +69,7 @@ def _day_windows(days: Sequence[date]) -> dg.TimeWindowPartitionsDefinition:
     return dg.TimeWindowPartitionsDefinition(
         start=days[0].isoformat(),
         end=(days[-1] + timedelta(days=1)).isoformat(),
-        fmt=KEY_FORMAT,
+        fmt=DAY,
         cron_schedule=CRON["daily"],
         exclusions=[datetime(day.year, day.month, day.day) for day in span if day not in chosen],  # noqa: DTZ001
         end_offset=len(days),  # a name is always due, even if its day is in the future

@@ -37,6 +37,23 @@ def specs(
     ]
 
 
+def not_judged(names: Iterable[str], asset: dg.AssetKey, reason: str) -> list[dg.AssetCheckResult]:
+    """What Dagster records of checks whose release was refused before they could judge it: a warning, not a failure.
+
+    Without a result it would show them as failed.
+    """
+    return [
+        dg.AssetCheckResult(
+            check_name=name,
+            asset_key=asset,
+            passed=False,
+            severity=dg.AssetCheckSeverity.WARN,
+            description=f"not judged: {reason}",
+        )
+        for name in names
+    ]
+
+
 def results(verdicts: Iterable[Verdict], asset: dg.AssetKey) -> list[dg.AssetCheckResult]:
     """What Dagster records: the rule, the answer, and aggregates."""
     return [

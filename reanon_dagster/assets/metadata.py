@@ -1,45 +1,39 @@
 """What Dagster shows of a release: aggregates, schema, lineage. Never a row, never a person."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import dagster as dg
-import numpy as np
 
 from reanon_core.model.published_columns import PublishedColumn, Role, published_columns
-from reanon_core.model.release import PersonRows
 from reanon_core.model.schema import Kind, Schema
+from reanon_dagster.assets.plots import history_plot
 from reanon_dagster.releasing.candidate import Candidate
+from reanon_dagster.releasing.evidence import Evidence
 from reanon_dagster.releasing.query_error import MEANING, typical_count
-from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.series.series import Series
 from reanon_dagster.storage.published_folder import MANIFEST
-from reanon_dagster.storage.records import ReleaseRecord
+from reanon_dagster.storage.records import ReleaseRecord, StateSummary
 
 Metadata = dict[str, Any]
 TYPES = {Kind.NUMERIC: "number", Kind.DATE: "date", Kind.CATEGORICAL: "string"}
 NOTHING_TO_DO = {"nothing to do": "published, same snapshot"}
 
 
-def candidate_metadata(view: SeriesView, candidate: Candidate) -> Metadata:
-    """The numbers of a candidate, and the release it builds on."""
-    entry, before = candidate.entry, view.latest
+def snapshot_metadata(record: ReleaseRecord) -> Metadata:
+    """How many people a snapshot has, and the digest of what was read."""
+    return {"release": record.release, "people": record.people, "input digest": record.input_digest}
+
+
+def state_metadata(record: ReleaseRecord, state: StateSummary) -> Metadata:
+    """The size and the digest of the state after a release."""
     return {
-        "release": candidate.release,
-        "people": candidate.people,
-        "selected": int(entry.snapshot.selection.sum()),
-        "rows": entry.release.size,
-        **({"groups": entry.release.boxes.count} if entry.release.grouped else {}),
-        **_boxes_of_people(entry.release.person_rows),
-        "counterfeits": entry.auxiliary.total,
-        "withheld": sum(candidate.withheld.values()),
-        **_query_error(candidate.query_error),
-        "not selected": entry.dirty,
-        **_remarks(candidate),
-        "seconds": round(candidate.seconds, 3),
-        "candidate digest": candidate.judged,
-        "previous release": before.release if before else "none: this is the first",
-        "previous release's digest": before.candidate_digest if before else "none",
+        "release": record.release,
+        "people remembered": state.people,
+        "bytes": state.size,
+        "state digest": state.digest,
+        "written by": f"release {record.release}, in one transaction with it",
     }
 
 
@@ -49,15 +43,25 @@ def _query_error(error: float | None) -> Metadata:
     return {**number, "utility": f"{typical_count(error)}. {MEANING}."}
 
 
-def _boxes_of_people(rows: PersonRows | None) -> Metadata:
-    """The numbers of a decoupled release, whose `rows` are those of values."""
-    if rows is None:
-        return {}
-    sizes = np.bincount(rows.box, minlength=1)
-    return {"rows of people": len(rows.box), "boxes": rows.boxes.count, "people in the smallest box": int(sizes.min())}
+def _boxes_of_people(manifest: Metadata) -> Metadata:
+    """The numbers of a decoupled release, which has rows of people and rows of values."""
+    return {"rows of values": manifest["values"], "k": manifest["k"]} if manifest.get("form") == "decoupled" else {}
 
 
-def _remarks(candidate: Candidate) -> Metadata:
+def evidence_metadata(found: Evidence) -> Metadata:
+    """What the attacks found and the metrics measured, and a picture of all releases so far."""
+    return {
+        **{name: readable(value) for name, value in found.numbers.items()},
+        "history": dg.MetadataValue.md(history_plot(found.history)),
+    }
+
+
+def readable(value: float) -> float:
+    """A number with at most four digits after rounding; whole numbers stay exact."""
+    return int(value) if value == int(value) else float(f"{value:.4g}")
+
+
+def remarks(candidate: Candidate) -> Metadata:
     """Why people are withheld, and what the steward must read: counts and sentences without any value of the data."""
     remarks: Metadata = {}
     if candidate.withheld:
@@ -68,18 +72,26 @@ def _remarks(candidate: Candidate) -> Metadata:
     return remarks
 
 
-def published_metadata(series: Series, record: ReleaseRecord, snapshot: dg.AssetKey) -> Metadata:
-    """The numbers of a published release, its columns and where they come from: all of it public."""
+def release_metadata(series: Series, records: Sequence[ReleaseRecord], snapshot: dg.AssetKey) -> Metadata:
+    """The numbers of the latest release, its columns and where they come from, and the release that it builds on."""
+    record, before = records[-1], records[-2] if len(records) > 1 else None
     manifest = json.loads((series.published_folder / record.release / MANIFEST).read_text(encoding="utf-8"))
     grouped = manifest["groups"] is not None
     columns = published_columns(series.schema, manifest.get("columns"), grouped=grouped)
     return {
         "release": record.release,
+        "people": record.people,
         "dagster/row_count": manifest["rows"],
         **({"groups": manifest["groups"]} if grouped else {}),
+        **_boxes_of_people(manifest),
         "counterfeits": manifest["counterfeits"],
         "withheld": manifest["withheld"],
+        **_query_error(record.query_error),
         "not selected": manifest["dirty"],
+        "seconds": round(record.seconds, 3),
+        "previous release": before.release if before else "none: this is the first",
+        "previous release's digest": before.candidate_digest if before else "none",
+        "candidate digest": record.candidate_digest,
         "manifest digest": record.manifest_digest,
         "previous manifest's digest": manifest["previous_manifest"] or "none",
         "folder": f"{series.config.publish.to}/{series.name}/{record.release}",

@@ -51,21 +51,27 @@ class SeriesAssets:
         return dg.AssetKey([self.name, asset])
 
     def asset(self, name: str, description: str, **settings: Any) -> Callable[[Body], dg.AssetsDefinition]:
-        """The decorator for one of the series' assets, with the settings they all share."""
-        about = self.series.config.description
-        owners = [owner for owner in self.series.config.owners if "@" in owner or owner.startswith("team:")]
+        """The decorator for the asset that works, with the settings that all assets of the series share."""
         decorator: Callable[[Body], dg.AssetsDefinition] = dg.asset(
-            key=self.key(name),
-            partitions_def=self.partitions,
-            group_name=self.name,
-            description=f"{description.strip()}\n\n*{self.series.title}.*" + (f" {about}" if about else ""),
-            owners=owners or None,
-            kinds={"duckdb", "python"},
-            pool=self.pool,
-            tags={"reanon/technique": self.series.config.technique.name},
-            **settings,
+            **self._shared(name, description), pool=self.pool, **settings
         )
         return decorator
+
+    def spec(self, name: str, description: str, **settings: Any) -> dg.AssetSpec:
+        """An asset that is described only, with the settings that all assets of the series share."""
+        return dg.AssetSpec(**self._shared(name, description), **settings)
+
+    def _shared(self, name: str, description: str) -> dict[str, Any]:
+        about = self.series.config.description
+        owners = [owner for owner in self.series.config.owners if "@" in owner or owner.startswith("team:")]
+        return {
+            "key": self.key(name),
+            "partitions_def": self.partitions,
+            "group_name": self.name,
+            "description": f"{description.strip()}\n\n*{self.series.title}.*" + (f" {about}" if about else ""),
+            "owners": owners or None,
+            "tags": {"reanon/technique": self.series.config.technique.name},
+        }
 
     def release(self, context: dg.AssetExecutionContext) -> str:
         """The release that a step works on."""

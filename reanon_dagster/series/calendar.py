@@ -10,6 +10,8 @@ from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_dagster.series.cadence import CADENCES, Cadence
 from reanon_dagster.series.cron import Cron, parse_cron
 
+NAMED_BY_DATE = ("daily", "monthly", "yearly")
+"""The cadences whose names Dagster can read as dates."""
 _NEXT_TICK = timedelta(days=366 * 9)
 """A cron expression that ever ticks does so within nine years: 29 February 1896 to 1904 is the longest gap."""
 
@@ -47,7 +49,7 @@ class Calendar(ABC):
 
     @abstractmethod
     def partition_key(self, release: str) -> str:
-        """Dagster's key for the release: its period's start, or its name."""
+        """Dagster's key for the release: its name where Dagster can read and sort it, else a key that says it."""
 
     @abstractmethod
     def release_of(self, partition_key: str) -> str:
@@ -117,11 +119,16 @@ class RegularCalendar(Calendar):
         return [self.cadence.at(number) for number in range(self.origin, self.cadence.number_of(today))]
 
     def partition_key(self, release: str) -> str:
-        """The first day of the period."""
+        """The name of a day, month or year; the first day of a week or a quarter."""
+        if self.cadence.name in NAMED_BY_DATE:
+            self.index(release)
+            return release
         return self.period(release).start.isoformat()
 
     def release_of(self, partition_key: str) -> str:
-        """The period that begins on this day."""
+        """The period of this name, or that begins on this day."""
+        if self.cadence.name in NAMED_BY_DATE:
+            return self.partition_key(partition_key)
         number = CADENCES["daily"].parse(partition_key)
         release = None if number is None else self.cadence.named(date.fromordinal(number))
         if release is None or self.partition_key(release) != partition_key:
@@ -239,13 +246,23 @@ class NamedCalendar(Calendar):
         return list(self.names)
 
     def partition_key(self, release: str) -> str:
-        """The name."""
-        self.index(release)
-        return release
+        """The name, with its place before it where names do not sort as text in their order, as r2 and r10."""
+        place = self.index(release)
+        if self._sorted:
+            return release
+        return f"{place + 1:03d} {release}"
 
     def release_of(self, partition_key: str) -> str:
-        """The name."""
-        return self.partition_key(partition_key)
+        """The name without its place."""
+        release = partition_key if self._sorted else partition_key.partition(" ")[2]
+        if release not in self._places or self.partition_key(release) != partition_key:
+            keys = ", ".join(self.partition_key(name) for name in self.names)
+            raise InvalidParameter(Problem("partition key", f"be one of {keys}", partition_key))
+        return release
+
+    @cached_property
+    def _sorted(self) -> bool:
+        return list(self.names) == sorted(self.names)
 
     def frozen_as(self) -> dict[str, object]:
         """The names; more may follow."""

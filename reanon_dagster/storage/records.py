@@ -33,6 +33,17 @@ class Refusal:
     reason: str
 
 
+@dataclass(frozen=True)
+class StateSummary:
+    """What may be told about a state: it holds everyone ever published."""
+
+    digest: str
+    people: int
+    """How many people were ever published."""
+    size: int
+    """Bytes."""
+
+
 @dataclass(frozen=True, eq=False)
 class Commit:
     """Everything that one release changes, written in one transaction."""

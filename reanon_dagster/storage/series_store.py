@@ -12,7 +12,7 @@ from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
 from reanon_dagster.storage import store_reader, store_writer
 from reanon_dagster.storage.connection import STORE, opened
-from reanon_dagster.storage.records import Refusal, ReleaseRecord
+from reanon_dagster.storage.records import Refusal, ReleaseRecord, StateSummary
 
 if TYPE_CHECKING:
     import duckdb
@@ -97,17 +97,10 @@ def read_verdicts(folder: Path, position: int) -> list[Verdict]:
         return store_reader.verdicts(connection, position)
 
 
-def read_candidate(folder: Path, release: str) -> bytes | None:
-    """The bytes of a release's stored candidate; None if there is none."""
-    with _existing_store(folder) as connection:
-        return None if connection is None else store_reader.stored_candidate(connection, release)
-
-
-def write_candidate(folder: Path, schema: Schema, release: str, digest: str, data: bytes) -> None:
-    """Store a candidate in place of any other."""
-    with opened(folder, read_only=False) as connection:
-        store_writer.create(connection, schema)
-        store_writer.store_candidate(connection, release, digest, data)
+def read_state_summary(folder: Path, position: int) -> StateSummary | None:
+    """The state after a release, without what it holds; None if a later release has replaced it."""
+    with opened(folder, read_only=True) as connection:
+        return store_reader.state_summary(connection, position)
 
 
 def write_refusal(folder: Path, schema: Schema, release: str, reason: str) -> None:

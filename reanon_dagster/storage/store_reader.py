@@ -1,5 +1,6 @@
 """Queries of a series' store: its records, its memory, its releases with the truth behind them."""
 
+import hashlib
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
@@ -15,7 +16,7 @@ from reanon_core.model.trace import Trace, Witness
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
 from reanon_dagster.storage.entry_codec import BOXES, COUNTERFEITS, PEOPLE, ROWS, arrays_from_store, entry_of
-from reanon_dagster.storage.records import Refusal, ReleaseRecord
+from reanon_dagster.storage.records import Refusal, ReleaseRecord, StateSummary
 
 if TYPE_CHECKING:
     import duckdb
@@ -106,10 +107,14 @@ def verdicts(connection: "duckdb.DuckDBPyConnection", position: int) -> list[Ver
     return [Verdict(row[0], row[1], row[2], json.loads(row[3]), row[4], row[5]) for row in rows]
 
 
-def stored_candidate(connection: "duckdb.DuckDBPyConnection", release: str) -> bytes | None:
-    """The bytes of a release's stored candidate; None if there is none."""
-    found = connection.execute("SELECT data FROM private.candidates WHERE release = ?", [release]).fetchone()
-    return None if found is None else found[0]
+def state_summary(connection: "duckdb.DuckDBPyConnection", position: int) -> StateSummary | None:
+    """The state after a release, without what it holds; None if a later release has replaced it."""
+    found = connection.execute("SELECT data FROM private.states WHERE position = ?", [position]).fetchone()
+    query = "SELECT count(DISTINCT person) FROM private.people WHERE row IS NOT NULL"
+    people = connection.execute(query).fetchone()
+    if found is None or people is None:
+        return None
+    return StateSummary(hashlib.sha256(found[0]).hexdigest(), people[0], len(found[0]))
 
 
 def trace(connection: "duckdb.DuckDBPyConnection", position: int) -> Trace:

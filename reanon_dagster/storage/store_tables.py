@@ -17,6 +17,8 @@ LATER_STATEMENTS = (
     "CREATE TABLE IF NOT EXISTS private.person_traces (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
     # How far off a typical count is: about the truth, so it is private.
     "CREATE TABLE IF NOT EXISTS private.query_errors (position INTEGER PRIMARY KEY, error DOUBLE)",
+    # Until 0.1.0 a candidate waited here for the step that published it.
+    "DROP TABLE IF EXISTS private.candidates",
     # asked: whether the release selects the person. origin: 0 the table, 1 an earlier release, 2 invented.
     "ALTER TABLE private.people ADD COLUMN IF NOT EXISTS asked BOOLEAN DEFAULT true",
     "ALTER TABLE private.people ADD COLUMN IF NOT EXISTS origin TINYINT DEFAULT 0",
@@ -49,7 +51,6 @@ def create_statements(attributes: int, others: int) -> Sequence[str]:
         "CREATE TABLE private.states (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
         """CREATE TABLE private.memories (
             position INTEGER, judge TEXT, data BLOB NOT NULL, PRIMARY KEY (position, judge))""",
-        "CREATE TABLE private.candidates (release TEXT PRIMARY KEY, digest TEXT NOT NULL, data BLOB NOT NULL)",
         f"""CREATE TABLE public.rows (
             position INTEGER NOT NULL, row INTEGER NOT NULL, group_id INTEGER NOT NULL,
             sensitive INTEGER NOT NULL{other})""",

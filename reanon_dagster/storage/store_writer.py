@@ -40,14 +40,6 @@ def record_refusal(connection: "duckdb.DuckDBPyConnection", release: str, reason
     connection.execute("INSERT INTO private.refusals VALUES (?, current_localtimestamp(), ?)", [release, reason])
 
 
-def store_candidate(connection: "duckdb.DuckDBPyConnection", release: str, digest: str, data: bytes) -> None:
-    """Store a candidate in place of any other."""
-    connection.begin()
-    connection.execute("DELETE FROM private.candidates")
-    connection.execute("INSERT INTO private.candidates VALUES (?, ?, ?)", [release, digest, data])
-    connection.commit()
-
-
 def create(connection: "duckdb.DuckDBPyConnection", schema: Schema) -> None:
     """Create the tables that the file does not have yet."""
     statements = create_statements(len(schema.quasi_identifiers), len(schema.other))
@@ -78,7 +70,6 @@ def _write_release(connection: "duckdb.DuckDBPyConnection", change: Commit) -> N
     )
     connection.execute("INSERT INTO private.query_errors VALUES (?, ?)", [record.position, record.query_error])
     connection.execute("DELETE FROM private.refusals WHERE release = ?", [record.release])
-    connection.execute("DELETE FROM private.candidates")
     _write_values(connection, entry.snapshot.schema)
     _write_shape(connection, record.position, entry)
     for table, rows in _tables(record.position, entry).items():

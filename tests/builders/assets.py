@@ -1,6 +1,5 @@
 """Making releases through the assets, in process."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +8,8 @@ import dagster as dg
 from reanon_dagster.definitions import series_definitions
 from reanon_dagster.series.series_file import load_series
 
-ASSETS = ("snapshot", "candidate", "published", "evidence")
+FILLED = ("snapshot", "state", "evidence")
+"""The assets that `release` describes."""
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
@@ -27,20 +27,22 @@ class Maker:
         """The series' name."""
         return load_series(self.path).name
 
-    def make(self, release: str, assets: Sequence[str] = ASSETS) -> dg.ExecuteInProcessResult:
-        """Materialize a release, or some of its assets alone, and give what happened; a failure is an answer too."""
+    def make(self, release: str, config: dict[str, object] | None = None) -> dg.ExecuteInProcessResult:
+        """Materialize a release and give what happened; a failure is an answer too."""
         job = series_definitions(self.path).resolve_job_def(f"{self.name}_release")
         return job.execute_in_process(
             partition_key=load_series(self.path).calendar.partition_key(release),
             instance=self.instance,
-            asset_selection=[self.key(asset) for asset in assets],
-            run_config={} if self.loud else QUIET,
+            run_config={
+                **({} if self.loud else QUIET),
+                "ops": {f"{self.name}__release": {"config": config or {}}},
+            },
             raise_on_error=False,
         )
 
-    def refusal(self, release: str, assets: Sequence[str] = ASSETS) -> str:
+    def refusal(self, release: str) -> str:
         """The sentence with which a release is refused."""
-        result = self.make(release, assets)
+        result = self.make(release)
         assert not result.success, f"{release} was not refused"
         return said(result)
 
@@ -73,3 +75,8 @@ def said(result: dg.ExecuteInProcessResult) -> str:
 def checked(result: dg.ExecuteInProcessResult) -> dict[str, bool]:
     """The checks that a run has recorded, by name."""
     return {one.check_name: one.passed for one in result.get_asset_check_evaluations()}
+
+
+def severities(result: dg.ExecuteInProcessResult) -> dict[str, str]:
+    """How bad the checks are that did not pass, by name."""
+    return {one.check_name: one.severity.value for one in result.get_asset_check_evaluations() if not one.passed}

@@ -74,9 +74,8 @@ class Server:
         return told["data"]
 
     def backfill_assets(self, series: str, partitions: Sequence[str]) -> str:
-        """Launch an asset backfill of all four assets, as the lineage page does; gives its id."""
-        keys = [{"path": [series, asset]} for asset in ("evidence", "published", "candidate", "snapshot")]
-        return self._launch(assetSelection=keys, partitionNames=list(partitions))
+        """Launch an asset backfill of the releases, as the lineage page does; gives its id."""
+        return self._launch(assetSelection=[{"path": [series, "release"]}], partitionNames=list(partitions))
 
     def backfill_job(self, series: str, partitions: Sequence[str]) -> str:
         """Launch a backfill of the job, as the job's own page does; gives its id."""

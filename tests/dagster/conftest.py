@@ -38,5 +38,5 @@ def server(tmp_path_factory: pytest.TempPathFactory, clinics: dict[str, Path]) -
 @pytest.fixture(scope="session")
 def backfilled(server: Server, clinics: dict[str, Path]) -> tuple[str, str]:
     """An asset backfill of all releases of `steady`, given in reverse order: its id, and the status it ended with."""
-    backfill = server.backfill_assets("steady", [f"{month}-01" for month in reversed(MONTHS)])
+    backfill = server.backfill_assets("steady", MONTHS[::-1])
     return backfill, server.end_of(backfill, 300)

@@ -1,6 +1,5 @@
 """The assets, run in process: what they record, what they refuse, and what they never say."""
 
-import dataclasses
 import json
 import sys
 import time
@@ -9,25 +8,21 @@ from datetime import date
 from pathlib import Path
 
 import dagster as dg
-import duckdb
 import numpy as np
 import pandas as pd
 import pytest
-from builders.assets import ASSETS, QUIET, Maker, checked, said
+from builders.assets import FILLED, QUIET, Maker, checked, said, severities
 from builders.faults import Forgetful
 from builders.series import lively, people, write_series
 from dagster._serdes import serialize_value
 
-from reanon_core.model.release import Release
 from reanon_dagster.assets.plots import history_plot
 from reanon_dagster.cli import main
 from reanon_dagster.definitions import series_definitions
 from reanon_dagster.releasing import judged_candidate
-from reanon_dagster.releasing.candidate import digest
 from reanon_dagster.releasing.evidence import ReleaseNumbers
 from reanon_dagster.releasing.release import publish_release
 from reanon_dagster.releasing.series_view import read_view
-from reanon_dagster.releasing.stored_candidate import packed, unpacked
 from reanon_dagster.series.series_file import load_series
 
 JUDGES = {"well_formedness", "k_anonymity", "l_diversity", "m_uniqueness", "m_invariance"}
@@ -70,10 +65,10 @@ def test_every_release_is_published_in_one_run_and_all_its_checks_are_recorded(m
         assert checked(result) == dict.fromkeys({"valid", "drift", *JUDGES}, True)
         assert {one.partition for one in result.get_asset_check_evaluations()} == {release}
     assert published(tmp_path) == ["r1", "r2", "r3"]
-    for asset in ASSETS:
+    for asset in ("release", *FILLED):
         assert maker.made(asset) == ["r1", "r2", "r3"]
     for name in JUDGES:
-        key = dg.AssetCheckKey(maker.key("candidate"), name)
+        key = dg.AssetCheckKey(maker.key("release"), name)
         history = maker.instance.event_log_storage.get_asset_check_execution_history(key, limit=10)
         assert [record.partition for record in history] == ["r3", "r2", "r1"]
         assert {record.status.value for record in history} == {"SUCCEEDED"}
@@ -83,17 +78,19 @@ def test_metadata_are_numbers_with_a_history_schema_lineage_and_what_a_release_b
     maker: Maker, tmp_path: Path
 ) -> None:
     maker.make("r1")
-    first = maker.metadata("candidate")["candidate digest"].value
-    assert maker.metadata("candidate")["previous release"].value.startswith("none")
+    first = maker.metadata("release")["candidate digest"].value
+    assert maker.metadata("release")["previous release"].value.startswith("none")
     maker.make("r2")
-    candidate, out, evidence = (maker.metadata(asset) for asset in ("candidate", "published", "evidence"))
+    out, state, evidence = (maker.metadata(asset) for asset in ("release", "state", "evidence"))
     manifest = json.loads((tmp_path / "published" / "clinic" / "r2" / "manifest.json").read_text())
-    for name in ("people", "rows", "groups", "counterfeits", "withheld", "seconds"):
-        assert isinstance(candidate[name].value, int | float)
-    assert candidate["previous release"].value == "r1"
-    assert candidate["previous release's digest"].value == first
+    for name in ("people", "groups", "counterfeits", "withheld", "seconds"):
+        assert isinstance(out[name].value, int | float)
+    assert out["previous release"].value == "r1"
+    assert out["previous release's digest"].value == first
+    assert state["people remembered"].value > out["people"].value
+    assert state["bytes"].value > 0
     assert out["previous manifest's digest"].value == manifest["previous_manifest"]
-    assert out["dagster/row_count"].value == manifest["rows"] == candidate["rows"].value
+    assert out["dagster/row_count"].value == manifest["rows"]
     table = pd.read_csv(tmp_path / "published" / "clinic" / "r2" / "table.csv")
     assert [column.name for column in out["dagster/column_schema"].value.columns] == list(table.columns)
     lineage = out["dagster/column_lineage"].value.deps_by_column
@@ -121,23 +118,13 @@ def test_the_plot_is_a_small_markdown_image_also_after_many_releases(maker: Make
     assert len(history_plot(many)) < 60_000
 
 
-@pytest.mark.parametrize("asset", ["snapshot", "candidate", "published"])
-def test_a_release_that_later_ones_build_on_is_frozen(maker: Maker, asset: str) -> None:
+def test_a_release_that_later_ones_build_on_is_frozen(maker: Maker) -> None:
     maker.make("r1")
     maker.make("r2")
     before = committed(maker)
-    assert "r1 is frozen" in maker.refusal("r1", [asset])
     assert "r1 is frozen" in maker.refusal("r1")
-    assert maker.made(asset) == ["r1", "r2"]
+    assert maker.made("release") == ["r1", "r2"]
     assert committed(maker) == before
-
-
-def test_the_evidence_of_an_old_release_can_be_made_again(maker: Maker) -> None:
-    maker.make("r1")
-    before = maker.metadata("evidence")["attacked by intersection"].value
-    maker.make("r2")
-    assert maker.make("r1", ["evidence"]).success
-    assert maker.metadata("evidence")["attacked by intersection"].value == before
 
 
 def test_the_latest_release_again_from_the_same_snapshot_is_nothing_to_do(maker: Maker, tmp_path: Path) -> None:
@@ -148,43 +135,42 @@ def test_the_latest_release_again_from_the_same_snapshot_is_nothing_to_do(maker:
     result = maker.make("r2")
     assert result.success
     assert checked(result) == dict.fromkeys({"valid", "drift", *JUDGES}, True)
-    for asset in ("candidate", "published"):
-        assert maker.metadata(asset)["nothing to do"].value == "published, same snapshot"
-        assert maker.make("r2", [asset]).success
+    assert maker.metadata("release")["nothing to do"].value == "published, same snapshot"
+    assert maker.made("state") == ["r1", "r2", "r2"]  # what a run that was cut short did not describe
     assert committed(maker) == before
     assert manifest.stat().st_mtime_ns == written
 
 
-@pytest.mark.parametrize("assets", [ASSETS, ["snapshot"], ["candidate"]], ids=["all", "snapshot", "candidate"])
-def test_the_latest_release_from_another_snapshot_is_refused_with_the_way_out(
-    maker: Maker, tmp_path: Path, assets: list[str]
-) -> None:
+def test_the_latest_release_from_another_snapshot_is_refused_with_the_way_out(maker: Maker, tmp_path: Path) -> None:
     maker.make("r1")
     before = committed(maker)
     correct(tmp_path, "r1", people(120))
-    refusal = maker.refusal("r1", assets)
+    refusal = maker.refusal("r1")
     assert "restore the original" in refusal
     assert "make the correction in the next release" in refusal
     assert committed(maker) == before
-    assert maker.made("published") == ["r1"]
+    assert maker.made("release") == ["r1"]
 
 
-def test_a_release_before_its_turn_is_refused_and_its_snapshot_may_be_looked_at(maker: Maker, tmp_path: Path) -> None:
+def test_a_release_before_its_turn_is_refused_and_its_checks_are_not_judged(maker: Maker, tmp_path: Path) -> None:
     maker.make("r1")
-    assert "r3 cannot be published before r2;" in maker.refusal("r3")
-    assert maker.made("snapshot") == ["r1", "r3"]
-    assert maker.made("candidate") == ["r1"]
-    assert "r3 has no candidate" in maker.refusal("r3", ["published"])
-    assert "r3 is not published" in maker.refusal("r3", ["evidence"])
+    result = maker.make("r3")
+    assert "r3 cannot be published before r2;" in said(result)
+    assert severities(result) == dict.fromkeys({"valid", "drift", *JUDGES}, "WARN")
+    told = {one.description for one in result.get_asset_check_evaluations()}
+    assert told == {f"not judged: {said(result)}"}
+    assert maker.made("release") == maker.made("snapshot") == ["r1"]
     assert published(tmp_path) == ["r1"]
 
 
-def test_published_alone_needs_a_candidate_and_then_lets_it_through(maker: Maker, tmp_path: Path) -> None:
-    assert "r1 has no candidate" in maker.refusal("r1", ["published"])
-    assert maker.make("r1", ["candidate"]).success
-    assert "r2 has no candidate" in maker.refusal("r2", ["published"])
+def test_a_release_may_be_looked_at_before_it_is_published(maker: Maker, tmp_path: Path) -> None:
+    looked = maker.make("r1", config={"look_only": True})
+    assert looked.success
+    assert checked(looked) == dict.fromkeys({"valid", "drift", *JUDGES}, True)
+    assert maker.made("release") == maker.made("state") == []
     assert published(tmp_path) == []
-    assert maker.make("r1", ["published"]).success
+    assert committed(maker) == []
+    assert maker.make("r1").success
     assert published(tmp_path) == ["r1"]
 
 
@@ -210,15 +196,14 @@ def test_a_planted_fault_fails_its_check_publishes_nothing_and_holds_the_next_re
         assert evaluations["m_invariance"].partition == "r2"
         assert evaluations["m_invariance"].severity is dg.AssetCheckSeverity.ERROR
         assert evaluations["m_invariance"].metadata["violations"].value > 0
-        assert "r2 has no candidate" in maker.refusal("r2", ["published"])
         assert "r3 cannot be published before r2;" in maker.refusal("r3")
     assert published(tmp_path) == ["r1"]
     assert [release for _, release, _ in committed(maker)] == ["r1"]
-    assert maker.made("candidate") == maker.made("published") == ["r1"]
-    key = dg.AssetCheckKey(maker.key("candidate"), "m_invariance")
+    assert maker.made("release") == maker.made("state") == ["r1"]
+    key = dg.AssetCheckKey(maker.key("release"), "m_invariance")
     history = maker.instance.event_log_storage.get_asset_check_execution_history(key, limit=10)
     answers = [(record.partition, record.status.value) for record in history if record.status.value != "PLANNED"]
-    assert answers == [("r2", "FAILED"), ("r1", "SUCCEEDED")]
+    assert answers == [("r3", "FAILED"), ("r2", "FAILED"), ("r1", "SUCCEEDED")]  # r3 with a warning: not judged
     assert maker.make("r2").success  # with the fault mended it goes on
     assert published(tmp_path) == ["r1", "r2"]
 
@@ -234,7 +219,7 @@ def test_new_rows_that_are_not_eligible_fail_the_release_until_the_snapshot_is_c
     assert "flu" not in refusal
     assert "r3 cannot be published before r2;" in maker.refusal("r3")
     assert published(tmp_path) == ["r1"]
-    assert maker.made("candidate") == ["r1"]
+    assert maker.made("release") == ["r1"]
     correct(tmp_path, "r2", right)
     assert maker.make("r2").success
     assert maker.make("r3").success
@@ -248,8 +233,8 @@ def test_a_wrong_snapshot_fails_its_own_check_before_anything_is_computed(maker:
     result = maker.make("r1")
     assert not result.success
     assert "must be unique" in said(result)
-    assert checked(result) == {"valid": False}
-    for asset in ASSETS:
+    assert severities(result) == {"valid": "ERROR"} | dict.fromkeys({"drift", *JUDGES}, "WARN")
+    for asset in ("release", *FILLED):
         assert maker.made(asset) == []
 
 
@@ -261,21 +246,11 @@ def test_a_snapshot_that_comes_late_is_taken(maker: Maker, tmp_path: Path) -> No
 
 
 def test_a_snapshot_corrected_before_its_release_is_published_is_taken(maker: Maker, tmp_path: Path) -> None:
-    assert maker.make("r1", ["snapshot", "candidate"]).success
-    corrected = people(120)
-    correct(tmp_path, "r1", corrected)
+    assert maker.make("r1", config={"look_only": True}).success
+    correct(tmp_path, "r1", people(120))
     assert maker.make("r1").success
-    assert maker.metadata("published")["dagster/row_count"].value == 120
+    assert maker.metadata("release")["dagster/row_count"].value == 120
     assert read_view(load_series(maker.path)).records[0].people == 120
-
-
-def test_a_candidate_whose_snapshot_was_corrected_since_is_not_published_alone(maker: Maker, tmp_path: Path) -> None:
-    first = load_series(maker.path).calendar.first
-    assert maker.make(first, ("snapshot", "candidate")).success
-    snapshot = tmp_path / "snapshots" / f"{first}.csv"
-    snapshot.write_text("\n".join(snapshot.read_text().splitlines()[:-6]) + "\n")
-    assert "was changed after its candidate was computed" in maker.refusal(first, ("published",))
-    assert maker.make(first).success
 
 
 def test_a_snapshot_much_smaller_than_the_one_before_is_a_warning(maker: Maker, tmp_path: Path) -> None:
@@ -292,46 +267,13 @@ def test_a_snapshot_much_smaller_than_the_one_before_is_a_warning(maker: Maker, 
 def test_the_command_and_the_assets_can_take_turns(maker: Maker, tmp_path: Path) -> None:
     assert main(["publish", str(maker.path), "--quiet"]) == 0
     assert maker.make("r2").success
-    assert maker.metadata("candidate")["previous release"].value == "r1"
+    assert maker.metadata("release")["previous release"].value == "r1"
     assert main(["publish", str(maker.path), "--quiet"]) == 0
     assert maker.make("r3").success  # nothing to do
     assert "r2 is frozen" in maker.refusal("r2")
     assert main(["publish", str(maker.path), "--release", "r2", "--quiet"]) == 1
     assert published(tmp_path) == ["r1", "r2", "r3"]
     assert main(["audit", str(maker.path), "--attack", "intersection", "--quiet"]) == 0
-
-
-def test_a_candidate_that_was_overtaken_by_the_command_is_not_published(maker: Maker, tmp_path: Path) -> None:
-    assert maker.make("r1", ["candidate"]).success
-    assert main(["backfill", str(maker.path), "--to", "r2", "--quiet"]) == 0
-    before = committed(maker)
-    assert "r1 is frozen" in maker.refusal("r1", ["published"])
-    assert committed(maker) == before
-
-
-@pytest.mark.parametrize("lie", ["about nothing", "about its digest", "with garbage"])
-def test_a_stored_candidate_that_was_tampered_with_is_refused(maker: Maker, tmp_path: Path, lie: str) -> None:
-    maker.make("r1")
-    assert maker.make("r2", ["candidate"]).success
-    series = load_series(maker.path)
-    with duckdb.connect(str(series.private_folder / "store.duckdb")) as connection:
-        (data,) = connection.execute("SELECT data FROM private.candidates WHERE release = 'r2'").fetchone() or (b"",)
-        candidate = unpacked(data, series.schema)
-        release = candidate.entry.release
-        entry = dataclasses.replace(
-            candidate.entry, release=Release(release.group, np.roll(release.sensitive, 1), release.boxes)
-        )
-        changed = dataclasses.replace(
-            candidate, entry=entry, judged=candidate.judged if lie == "about nothing" else digest(entry)
-        )
-        told = data[:-8] if lie == "with garbage" else packed(changed)
-        connection.execute("UPDATE private.candidates SET data = ?, digest = ?", [told, changed.judged])
-    result = maker.make("r2", ["published"])
-    assert not result.success
-    assert published(tmp_path) == ["r1"]
-    assert [release for _, release, _ in committed(maker)] == ["r1"]
-    assert maker.make("r2").success  # a new candidate takes its place
-    assert published(tmp_path) == ["r1", "r2"]
 
 
 def private_texts(snapshots: Path) -> set[str]:

@@ -1,0 +1,168 @@
+"""The release: computed, judged, and published or refused, in one step."""
+
+import resource
+import time
+from collections.abc import Iterator
+from datetime import date
+
+import dagster as dg
+
+from reanon_core.model.errors import InvalidSnapshot, ReanonError
+from reanon_dagster.asset_checks.verdicts import not_judged, results, spec, specs
+from reanon_dagster.assets.freshness import freshness_policy
+from reanon_dagster.assets.metadata import (
+    NOTHING_TO_DO,
+    Metadata,
+    evidence_metadata,
+    release_metadata,
+    remarks,
+    snapshot_metadata,
+    state_metadata,
+)
+from reanon_dagster.assets.series_assets import SeriesAssets, refusals_as_failures
+from reanon_dagster.partitions import may_depend_on_itself, previous_release
+from reanon_dagster.releasing.drift import drift_of
+from reanon_dagster.releasing.evidence import evidence_of
+from reanon_dagster.releasing.gate import accept, require_acceptable
+from reanon_dagster.releasing.judged_candidate import checks_of
+from reanon_dagster.releasing.release import refusal_recorded
+from reanon_dagster.releasing.release_suites import documented_candidate
+from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
+from reanon_dagster.series.series import Series
+from reanon_dagster.sources.snapshot_location import SnapshotMissing
+from reanon_dagster.storage.records import ReleaseRecord
+from reanon_dagster.storage.series_store import read_state_summary, read_verdicts
+
+DESCRIPTION = """
+One release of the series: what anyone may download. This step reads the snapshot, computes the release from it and from
+the state of the release before, and judges it. If a check fails, nothing is published, this partition fails, and every
+later release waits. Otherwise one transaction advances the series and publishes the release.
+"""
+
+Made = Iterator[dg.AssetCheckResult | dg.MaterializeResult[None]]
+
+
+class ReleaseConfig(dg.Config):
+    """How a run makes its release."""
+
+    look_only: bool = False
+    """Compute and judge the release, and publish nothing."""
+
+
+def build_release(assets: SeriesAssets) -> dg.AssetsDefinition:
+    """The asset that makes a release; it depends on the state of the release before, and on that release itself."""
+    key, before = assets.key("release"), previous_release(assets.partitions)
+    chain = [assets.key("state"), *([key] if may_depend_on_itself(assets.partitions) else [])]
+    checks = [
+        spec("valid", key, "The snapshot can be used.", assets.partitions),
+        spec("drift", key, "The number of people is close to that of the release before.", assets.partitions),
+        *specs(checks_of(assets.series), key, assets.partitions),
+    ]
+
+    @assets.asset(
+        "release",
+        DESCRIPTION,
+        deps=[assets.key("snapshot"), *(dg.AssetDep(one, partition_mapping=before) for one in chain)],
+        check_specs=checks,
+        output_required=False,  # `look_only` makes none
+        kinds={"python", "parquet"},
+        freshness_policy=freshness_policy(assets.series.calendar),
+    )
+    def release(context: dg.AssetExecutionContext, config: ReleaseConfig) -> Made:
+        with refusals_as_failures():
+            yield from _made(assets, context, [check.name for check in checks], look_only=config.look_only)
+
+    return release
+
+
+def _made(assets: SeriesAssets, context: dg.AssetExecutionContext, checks: list[str], *, look_only: bool) -> Made:
+    """Compute and judge; then refuse, or commit and describe.
+
+    Raises: every error of ours.
+    """
+    name, key = assets.release(context), assets.key("release")
+    pages: list[str] = []
+    try:
+        series = assets.continued()
+        view = read_continuable_view(series)
+        today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
+        made = documented_candidate(series, view, name, today, progress=context.log.info, report=pages.append)
+    except ReanonError as error:
+        invalid = isinstance(error, InvalidSnapshot) and not isinstance(error, SnapshotMissing)
+        if invalid:
+            yield dg.AssetCheckResult(check_name="valid", passed=False, description=error.redacted())
+        yield from not_judged(checks[1:] if invalid else checks, key, error.redacted())
+        raise
+    if made is None:
+        held = read_verdicts(series.private_folder, view.position - 1)
+        judged = [*_snapshot_results(series, view, name), *results(held, key)]
+        yield _published(assets, context, series, judged, NOTHING_TO_DO)
+        return
+    judged = [*_snapshot_results(series, view, name, made.people), *results(made.verdicts, key)]
+    try:
+        with refusal_recorded(series, name):
+            require_acceptable(made)
+    except ReanonError:
+        yield from judged
+        raise
+    if look_only:
+        context.log.info(f"{name} was computed and judged, and nothing is published: look_only is set")
+        yield from judged
+        return
+    with refusal_recorded(series, name):
+        accept(series, made)
+    yield _published(assets, context, series, judged, {**remarks(made), "Data Docs": pages[0]})
+
+
+def _snapshot_results(
+    series: Series, view: SeriesView, release: str, people: int | None = None
+) -> Iterator[dg.AssetCheckResult]:
+    """The checks of a snapshot that was read, and has so many people; of the latest release if no number is given."""
+    here = view.records[-1].people if people is None else people
+    yield dg.AssetCheckResult(check_name="valid", passed=True, metadata={"people": here})
+    drift = drift_of(series, here, view.people_before(release))
+    yield dg.AssetCheckResult(
+        check_name="drift",
+        passed=drift.small,
+        severity=dg.AssetCheckSeverity.WARN if series.config.max_drift is None else dg.AssetCheckSeverity.ERROR,
+        description=drift.sentence,
+        metadata={"people": here, "share changed": drift.share},
+    )
+
+
+def _published(
+    assets: SeriesAssets,
+    context: dg.AssetExecutionContext,
+    series: Series,
+    judged: list[dg.AssetCheckResult],
+    more: Metadata,
+) -> dg.MaterializeResult[None]:
+    """Describe the latest release, which is published: whatever goes wrong here must not fail it."""
+    records = read_continuable_view(series).records
+    record = records[-1]
+    _fill(assets, context, "snapshot", snapshot_metadata(record))
+    state = read_state_summary(series.private_folder, record.position)
+    if state is not None:
+        _fill(assets, context, "state", state_metadata(record, state))
+    try:
+        _fill(assets, context, "evidence", _evidence(series, record, context))
+    except Exception as error:
+        context.log.warning(f"no evidence for {record.release}: unexpected {type(error).__name__}")
+    metadata = release_metadata(series, records, assets.key("snapshot"))
+    return dg.MaterializeResult(metadata={**metadata, **more}, check_results=judged)
+
+
+def _evidence(series: Series, record: ReleaseRecord, context: dg.AssetExecutionContext) -> Metadata:
+    began = time.perf_counter()
+    found = evidence_of(series, record.release, progress=context.log.info)
+    return {
+        **evidence_metadata(found),
+        "seconds": round(time.perf_counter() - began, 3),
+        "peak memory, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+    }
+
+
+def _fill(assets: SeriesAssets, context: dg.AssetExecutionContext, asset: str, metadata: Metadata) -> None:
+    """Fill this partition of an asset that is described only."""
+    event = dg.AssetMaterialization(assets.key(asset), partition=context.partition_key, metadata=metadata)
+    context.log_event(event)

@@ -8,7 +8,7 @@ import dagster as dg
 from reanon_core.model.errors import ReanonError
 from reanon_dagster.assets.series_assets import SeriesAssets
 from reanon_dagster.partitions import CRON
-from reanon_dagster.releasing.release_order import next_release, ready_release
+from reanon_dagster.releasing.release_order import awaited, next_release, ready_release
 from reanon_dagster.releasing.series_view import read_continuable_view
 from reanon_dagster.series.calendar import CronCalendar, RegularCalendar
 from reanon_dagster.sources.snapshot_location import snapshot_version
@@ -48,8 +48,7 @@ def next_request(assets: SeriesAssets) -> dg.RunRequest | dg.SkipReason:
         waiting = next_release(series, records)
         if waiting is None:
             return dg.SkipReason("every release is published")
-        due = series.calendar.is_due(waiting, today)
-        return dg.SkipReason(f"{waiting} waits for its snapshot" if due else f"{waiting} is not due yet")
+        return dg.SkipReason(awaited(series, waiting, today) or f"{waiting} is ready")
     key = series.calendar.partition_key(release)
     if not assets.partitions.has_partition_key(key):
         return dg.SkipReason(f"{release} is due, but Dagster has no partition for it yet, because its clock is UTC")

@@ -20,12 +20,14 @@ from reanon_dagster.assets.metadata import (
     state_metadata,
 )
 from reanon_dagster.assets.series_assets import SeriesAssets, refusals_as_failures
+from reanon_dagster.assets.skipped_release import in_backfill, skip
 from reanon_dagster.partitions import may_depend_on_itself, previous_release
 from reanon_dagster.releasing.drift import drift_of
 from reanon_dagster.releasing.evidence import evidence_of
 from reanon_dagster.releasing.gate import accept, require_acceptable
 from reanon_dagster.releasing.judged_candidate import checks_of
 from reanon_dagster.releasing.release import refusal_recorded
+from reanon_dagster.releasing.release_order import awaited
 from reanon_dagster.releasing.release_suites import documented_candidate
 from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
 from reanon_dagster.series.series import Series
@@ -86,6 +88,12 @@ def _made(assets: SeriesAssets, context: dg.AssetExecutionContext, checks: list[
         series = assets.continued()
         view = read_continuable_view(series)
         today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
+        if in_backfill(context) and series.calendar.index(name) >= view.position:
+            reason = awaited(series, name, today)
+            if reason is not None:
+                yield from not_judged(checks, key, reason)
+                skip(context, key, reason)
+                return
         made = documented_candidate(series, view, name, today, progress=context.log.info, report=pages.append)
     except ReanonError as error:
         invalid = isinstance(error, InvalidSnapshot) and not isinstance(error, SnapshotMissing)

@@ -58,14 +58,18 @@ def due_day(series: "Series", release: str, today: date) -> date:
     return today if period is None else max(today, period.end)
 
 
+def awaited(series: "Series", release: str, today: date) -> str | None:
+    """What a release that is not published waits for, as a sentence: its day or its snapshot; None if neither."""
+    if not series.calendar.is_due(release, today):
+        return f"release {release} is due on {due_day(series, release, today)}"
+    if not snapshot_exists(series, release):
+        return f"release {release} waits for its snapshot {snapshot_place(series, release)}"
+    return None
+
+
 def nothing_to_do(series: "Series", release: str | None, today: date) -> str:
     """Why there is nothing to publish; `release` is the next one, None after the last."""
-    if release is None:
-        reason = "every release is published"
-    elif not series.calendar.is_due(release, today):
-        reason = f"the next release {release} is due on {due_day(series, release, today)}"
-    else:
-        reason = f"release {release} waits for its snapshot {snapshot_place(series, release)}"
+    reason = "every release is published" if release is None else awaited(series, release, today)
     return f"{series.name}: nothing to do, {reason}"
 
 

@@ -49,6 +49,7 @@ class Run:
     start: float
     end: float
     id: str
+    tags: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,7 @@ class Server:
                     run["startTime"] or 0.0,
                     run["endTime"] or 0.0,
                     run["runId"],
+                    tags,
                 )
             )
         return sorted(listed, key=lambda run: run.start)

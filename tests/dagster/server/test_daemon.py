@@ -81,15 +81,23 @@ def test_after_a_release_that_fails_no_later_one_is_launched_and_the_backfill_go
     assert recorded(server, "faulty/release", "m_invariance") == dict.fromkeys(MONTHS, "SUCCEEDED")
 
 
-def test_a_job_backfill_waits_for_a_late_snapshot_takes_it_and_refuses_to_change_it_afterwards(
+def test_a_backfill_skips_a_release_without_a_snapshot_takes_it_later_and_refuses_to_change_it_afterwards(
     server: Server, clinics: dict[str, Path]
 ) -> None:
     series, months = clinics["late"], MONTHS[:3]
     snapshot = series / "snapshots" / "2024-02.csv"
     snapshot.rename(series / "kept.csv")
-    first = server.backfill_job("late", months)
+    skipped = server.backfill_assets("late", months)
+    assert server.end_of(skipped, 300) == "CANCELED"
+    assert [(run.partition, run.status) for run in server.runs(skipped)] == [
+        ("2024-01", "SUCCESS"),
+        ("2024-02", "SUCCESS"),
+    ]
+    assert "waits for its snapshot" in server.runs(skipped)[-1].tags["reanon/skipped"]
+    assert committed(series) == out(series) == months[:1]
+    first = server.backfill_job("late", months[1:])
     assert server.end_of(first, 300) == "COMPLETED_FAILED"
-    assert [run.status for run in server.runs(first)] == ["SUCCESS", "FAILURE", "FAILURE"]
+    assert [run.status for run in server.runs(first)] == ["SUCCESS", "FAILURE"]
     assert committed(series) == out(series) == months[:1]
     (series / "kept.csv").rename(snapshot)
     second = server.backfill_job("late", months[1:])

@@ -110,8 +110,8 @@ def test_the_worlds_of_each_release_can_be_traced_and_agree_with_the_files(serie
     run("backfill", series)
     truth, said = people(120).set_index("patient"), {}
     for release, columns in (("r1", ["age"]), ("r2", ["zip"])):
-        assert run("trace", series, "--release", release, "--out", tmp_path / "w.parquet", "--worlds") == 0
-        traced = pd.read_parquet(tmp_path / "w.parquet")
+        assert run("trace", series, "--release", release, "--out", tmp_path / f"{release}.parquet", "--worlds") == 0
+        traced = pd.read_parquet(tmp_path / f"{release}.parquet")
         table = pd.read_parquet(series.parent / "published" / "panel" / release / "table.parquet")
         assert (traced["world_3"] == traced["row"]).all()  # the true world is the last
         for world in ("world_1", "world_2", "world_3"):
@@ -186,7 +186,7 @@ def test_people_who_leave_are_refused_and_deferred_ones_are_traced(
     traced = pd.read_parquet(tmp_path / "t.parquet")
     assert (len(traced), traced["id"].nunique()) == (120, 120)
     (series.parent / "snapshots" / "r1.csv").unlink()  # where the one who left could be looked up
-    assert run("trace", series, "--release", "r2", "--out", tmp_path / "t.parquet") == 1
+    assert run("trace", series, "--release", "r2", "--out", tmp_path / "again.parquet") == 1
     assert "1 row shows a person who had left the table" in capsys.readouterr().err
     assert run("audit", series) == 0
 

@@ -223,7 +223,7 @@ def test_people_who_left_are_traced_only_where_an_earlier_snapshot_is_still_ther
     assert left
     assert left <= set(frames["r1"]["patient"])
     (tmp_path / "snapshots" / "r1.csv").unlink()
-    assert run(path, "trace", "--release", "r2", "--out", str(out)) == 1
+    assert run(path, "trace", "--release", "r2", "--out", f"{out}.again.parquet") == 1
     assert "restore the earlier snapshots" in capsys.readouterr().err
 
 

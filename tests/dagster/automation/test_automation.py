@@ -76,15 +76,15 @@ def write(folder: Path, release: str, frame: pd.DataFrame) -> None:
 
 def test_the_first_release_is_requested_and_no_later_one_though_all_snapshots_are_there(series: Path, ask: Ask) -> None:
     request = only(ask(series))
-    assert request.partition_key == "2024-01-01"
-    assert request.tags["dagster/partition"] == "2024-01-01"
+    assert request.partition_key == "2024-01"
+    assert request.tags["dagster/partition"] == "2024-01"
 
 
 def test_after_each_release_the_next_one_is_requested_until_one_is_not_due(series: Path, ask: Ask) -> None:
     for month in ("2024-01", "2024-02"):
-        assert only(ask(series)).partition_key == f"{month}-01"
+        assert only(ask(series)).partition_key == month
         assert main(["publish", str(series), "--release", month, "--quiet"]) == 0
-    assert ask(series) == "2024-03 is not due yet"  # it ends on the last of March, and its snapshot is there
+    assert ask(series) == "release 2024-03 is due on 2024-04-01"  # though its snapshot is there
 
 
 def test_a_release_is_due_on_the_day_after_its_period(series: Path, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,9 +97,9 @@ def test_nothing_is_requested_while_the_snapshot_is_missing_though_later_ones_ar
     series: Path, tmp_path: Path, ask: Ask
 ) -> None:
     (tmp_path / "snapshots" / "2024-01.csv").rename(tmp_path / "late.csv")
-    assert ask(series) == "2024-01 waits for its snapshot"
+    assert ask(series) == "release 2024-01 waits for its snapshot snapshots/2024-01.csv"
     (tmp_path / "late.csv").rename(tmp_path / "snapshots" / "2024-01.csv")
-    assert only(ask(series)).partition_key == "2024-01-01"
+    assert only(ask(series)).partition_key == "2024-01"
 
 
 def test_a_request_has_one_key_as_long_as_the_snapshot_is_the_same_and_another_when_it_was_corrected(
@@ -130,7 +130,7 @@ def test_a_release_that_failed_is_requested_again_only_after_its_snapshot_was_co
     write(tmp_path, "2024-01", people(60))
     assert only(by_sensor(series)).run_key != failed.run_key
     assert maker.make("2024-01").success
-    assert only(by_sensor(series)).partition_key == "2024-02-01"
+    assert only(by_sensor(series)).partition_key == "2024-02"
 
 
 @pytest.fixture
@@ -185,11 +185,11 @@ def test_a_query_is_asked_for_its_rows_before_its_release_is_requested(tmp_path:
         "{duckdb: clinic.duckdb, query: \"select * from visits where month = '{release}'\", id: patient}",
     )
     path = write_series(tmp_path, text=text)
-    assert by_sensor(path) == "r1 waits for its snapshot"
+    assert by_sensor(path) == "release r1 waits for its snapshot clinic.duckdb"
     with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
         connection.register("arriving", people(60).assign(month="r2"))
         connection.execute("CREATE TABLE visits AS SELECT * FROM arriving")
-    assert by_sensor(path) == "r1 waits for its snapshot"
+    assert by_sensor(path) == "release r1 waits for its snapshot clinic.duckdb"
     with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
         connection.execute("UPDATE visits SET month = 'r1'")
     assert only(by_sensor(path)).partition_key == "r1"

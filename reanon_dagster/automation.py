@@ -1,6 +1,5 @@
 """Jobs, schedules and sensors of a series. The store alone decides which release is next."""
 
-from datetime import date
 from typing import TYPE_CHECKING
 
 import dagster as dg
@@ -10,6 +9,7 @@ from reanon_dagster.assets.series_assets import SeriesAssets
 from reanon_dagster.partitions import CRON
 from reanon_dagster.releasing.release_order import awaited, next_release, ready_release
 from reanon_dagster.releasing.series_view import read_continuable_view
+from reanon_dagster.resources import SeriesEnvironment
 from reanon_dagster.series.calendar import CronCalendar, RegularCalendar
 from reanon_dagster.sources.snapshot_location import snapshot_version
 
@@ -30,16 +30,16 @@ def release_job(assets: SeriesAssets) -> "Job":
     )
 
 
-def next_request(assets: SeriesAssets) -> dg.RunRequest | dg.SkipReason:
+def next_request(assets: SeriesAssets, environment: SeriesEnvironment) -> dg.RunRequest | dg.SkipReason:
     """A request for the next release, if it is due and its snapshot is there; otherwise the reason why not.
 
     The run key contains the version of the snapshot: there is one request for each release and version, so that a
     corrected snapshot is tried again, and the same one is not tried twice.
     """
     series = assets.series
-    today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
+    today = environment.day()
     try:
-        records = read_continuable_view(assets.continued()).records
+        records = read_continuable_view(assets.continued(environment)).records
         release = ready_release(series, records, today)
         version = "" if release is None else snapshot_version(series, release)
     except ReanonError as error:
@@ -68,8 +68,8 @@ def landing_sensor(assets: SeriesAssets, job: "Job") -> dg.SensorDefinition:
         default_status=dg.DefaultSensorStatus.STOPPED,
         description="When the snapshot of the next release has landed, make that release.",
     )
-    def snapshot_landed() -> dg.RunRequest | dg.SkipReason:
-        return next_request(assets)
+    def snapshot_landed(series_environment: SeriesEnvironment) -> dg.RunRequest | dg.SkipReason:
+        return next_request(assets, series_environment)
 
     return snapshot_landed
 
@@ -91,7 +91,7 @@ def cadence_schedule(assets: SeriesAssets, job: "Job") -> dg.ScheduleDefinition 
         default_status=dg.DefaultScheduleStatus.STOPPED,
         description="At the end of each period, make its release if the snapshot is there.",
     )
-    def cadence() -> dg.RunRequest | dg.SkipReason:
-        return next_request(assets)
+    def cadence(series_environment: SeriesEnvironment) -> dg.RunRequest | dg.SkipReason:
+        return next_request(assets, series_environment)
 
     return cadence

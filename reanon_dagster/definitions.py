@@ -10,6 +10,7 @@ from reanon_dagster.assets.described import described_assets
 from reanon_dagster.assets.release import build_release
 from reanon_dagster.assets.series_assets import SeriesAssets
 from reanon_dagster.automation import cadence_schedule, landing_sensor, release_job
+from reanon_dagster.resources import ENVIRONMENT, SeriesEnvironment
 from reanon_dagster.series.discovery import find_series
 from reanon_dagster.series.series_file import load_series
 
@@ -19,12 +20,12 @@ ROOT = CHECKOUT if (CHECKOUT / "pyproject.toml").is_file() else Path.cwd()
 LOG = logging.getLogger("reanon")
 
 
-def series_definitions(path: Path) -> dg.Definitions:
+def series_definitions(path: Path, environment: SeriesEnvironment = ENVIRONMENT) -> dg.Definitions:
     """The definitions of one series file.
 
     Raises: every error of ours.
     """
-    assets = SeriesAssets(load_series(path))
+    assets = SeriesAssets(load_series(path), path)
     job = release_job(assets)
     schedule = cadence_schedule(assets, job)
     return dg.Definitions(
@@ -32,6 +33,7 @@ def series_definitions(path: Path) -> dg.Definitions:
         jobs=[job],
         schedules=[schedule] if schedule else [],
         sensors=[landing_sensor(assets, job)],
+        resources={"series_environment": environment},
     )
 
 
@@ -47,13 +49,13 @@ def broken_definitions(path: Path, error: ReanonError) -> dg.Definitions:
     return dg.Definitions(assets=[spec])
 
 
-def build_definitions(root: Path = ROOT) -> dg.Definitions:
+def build_definitions(root: Path = ROOT, environment: SeriesEnvironment = ENVIRONMENT) -> dg.Definitions:
     """All series under data/ and in REANON_SERIES; the errors of all invalid files are reported together."""
     loaded, problems = [], []
     seen: set[dg.AssetKey] = set()
     for path in find_series(root):
         try:
-            definitions = series_definitions(path)
+            definitions = series_definitions(path, environment)
         except ReanonError as error:
             problems += [f"{path.parent.name}: {sentence}" for sentence in error.redacted().splitlines()]
             definitions = broken_definitions(path, error)
@@ -74,4 +76,7 @@ def _keys(asset: object) -> set[dg.AssetKey]:
     return {asset.key} if isinstance(asset, dg.AssetSpec) else set()
 
 
-defs = build_definitions()
+@dg.definitions
+def defs() -> dg.Definitions:
+    """What `workspace.yaml` and `dg` load. Nothing is read before they do."""
+    return build_definitions()

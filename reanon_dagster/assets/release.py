@@ -3,7 +3,6 @@
 import resource
 import time
 from collections.abc import Iterator
-from datetime import date
 
 import dagster as dg
 
@@ -30,6 +29,7 @@ from reanon_dagster.releasing.release import refusal_recorded
 from reanon_dagster.releasing.release_order import awaited
 from reanon_dagster.releasing.release_suites import documented_candidate
 from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
+from reanon_dagster.resources import SeriesEnvironment
 from reanon_dagster.series.series import Series
 from reanon_dagster.sources.snapshot_location import SnapshotMissing
 from reanon_dagster.storage.records import ReleaseRecord
@@ -70,14 +70,22 @@ def build_release(assets: SeriesAssets) -> dg.AssetsDefinition:
         kinds={"python", "parquet"},
         freshness_policy=freshness_policy(assets.series.calendar),
     )
-    def release(context: dg.AssetExecutionContext, config: ReleaseConfig) -> Made:
+    def release(
+        context: dg.AssetExecutionContext, config: ReleaseConfig, series_environment: SeriesEnvironment
+    ) -> Made:
         with refusals_as_failures():
-            yield from _made(assets, context, [check.name for check in checks], look_only=config.look_only)
+            yield from _made(assets, context, [check.name for check in checks], config, series_environment)
 
     return release
 
 
-def _made(assets: SeriesAssets, context: dg.AssetExecutionContext, checks: list[str], *, look_only: bool) -> Made:
+def _made(
+    assets: SeriesAssets,
+    context: dg.AssetExecutionContext,
+    checks: list[str],
+    config: ReleaseConfig,
+    environment: SeriesEnvironment,
+) -> Made:
     """Compute and judge; then refuse, or commit and describe.
 
     Raises: every error of ours.
@@ -85,9 +93,8 @@ def _made(assets: SeriesAssets, context: dg.AssetExecutionContext, checks: list[
     name, key = assets.release(context), assets.key("release")
     pages: list[str] = []
     try:
-        series = assets.continued()
+        series, today = assets.continued(environment), environment.day()
         view = read_continuable_view(series)
-        today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
         if in_backfill(context) and series.calendar.index(name) >= view.position:
             reason = awaited(series, name, today)
             if reason is not None:
@@ -113,7 +120,7 @@ def _made(assets: SeriesAssets, context: dg.AssetExecutionContext, checks: list[
     except ReanonError:
         yield from judged
         raise
-    if look_only:
+    if config.look_only:
         context.log.info(f"{name} was computed and judged, and nothing is published: look_only is set")
         yield from judged
         return

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterator
-from datetime import date
 from pathlib import Path
 
 import dagster as dg
@@ -11,45 +10,34 @@ import pytest
 from builders.assets import Maker
 from builders.series import SERIES, lively, people, write_series
 
-from reanon_dagster import automation
 from reanon_dagster.cli import main
 from reanon_dagster.definitions import series_definitions
+from reanon_dagster.resources import SeriesEnvironment
 
 MONTHLY = SERIES.replace("{names: [r1, r2, r3, r4, r5]}", "{cadence: monthly, first: 2024-01}")
 MONTHS = [f"2024-{month:02d}" for month in range(1, 6)]
-Ask = Callable[[Path], list[dg.RunRequest] | str]
+Ask = Callable[..., list[dg.RunRequest] | str]
 
 
-class Day(date):
-    """A date whose today is not today."""
-
-    now = date(2024, 3, 20)
-
-    @classmethod
-    def today(cls) -> date:
-        """The day of the test."""
-        return cls.now
+TODAY = SeriesEnvironment(today="2024-03-20")
 
 
-@pytest.fixture(autouse=True)
-def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(automation, "date", Day)
-
-
-def by_sensor(path: Path) -> list[dg.RunRequest] | str:
+def by_sensor(path: Path, environment: SeriesEnvironment = TODAY) -> list[dg.RunRequest] | str:
     """What the sensor asks for at a tick, as the daemon evaluates it; or why it does not ask."""
-    repository = series_definitions(path).get_repository_def()
+    repository = series_definitions(path, environment).get_repository_def()
     with dg.DagsterInstance.ephemeral() as instance:
-        context = dg.build_sensor_context(instance, repository_def=repository)
+        resources = repository.get_top_level_resources()
+        context = dg.build_sensor_context(instance, repository_def=repository, resources=resources)
         tick = repository.get_sensor_def("clinic_snapshot_landed").evaluate_tick(context)
     return list(tick.run_requests or []) or str(tick.skip_message)
 
 
-def by_schedule(path: Path) -> list[dg.RunRequest] | str:
+def by_schedule(path: Path, environment: SeriesEnvironment = TODAY) -> list[dg.RunRequest] | str:
     """The same of the schedule."""
-    repository = series_definitions(path).get_repository_def()
+    repository = series_definitions(path, environment).get_repository_def()
     with dg.DagsterInstance.ephemeral() as instance:
-        context = dg.build_schedule_context(instance, repository_def=repository)
+        resources = repository.get_top_level_resources()
+        context = dg.build_schedule_context(instance, repository_def=repository, resources=resources)
         tick = repository.get_schedule_def("clinic_cadence").evaluate_tick(context)
     return list(tick.run_requests or []) or str(tick.skip_message)
 
@@ -87,10 +75,9 @@ def test_after_each_release_the_next_one_is_requested_until_one_is_not_due(serie
     assert ask(series) == "release 2024-03 is due on 2024-04-01"  # though its snapshot is there
 
 
-def test_a_release_is_due_on_the_day_after_its_period(series: Path, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    for day, answer in ((date(2024, 1, 31), False), (date(2024, 2, 1), True)):
-        monkeypatch.setattr(Day, "now", day)
-        assert isinstance(ask(series), list) == answer
+def test_a_release_is_due_on_the_day_after_its_period(series: Path, ask: Ask) -> None:
+    assert ask(series, SeriesEnvironment(today="2024-01-31")) == "release 2024-01 is due on 2024-02-01"
+    assert only(ask(series, SeriesEnvironment(today="2024-02-01"))).partition_key == "2024-01"
 
 
 def test_nothing_is_requested_while_the_snapshot_is_missing_though_later_ones_are_there(
@@ -167,14 +154,12 @@ def test_a_tick_of_a_cron_series_is_requested_on_its_own_day(tmp_path: Path, ask
     assert only(ask(path)).partition_key == "2024-03-20"
 
 
-def test_a_release_that_is_due_by_our_calendar_waits_for_its_partition(
-    tmp_path: Path, ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Day, "now", date(2199, 2, 1))  # east of Greenwich it is tomorrow already
-    text = MONTHLY.replace("first: 2024-01", "first: 2199-01")
-    assert "has no partition for it yet" in str(
-        ask(write_series(tmp_path, text=text, snapshots={"2199-01": people(60)}))
+def test_a_release_that_is_due_by_our_calendar_waits_for_its_partition(tmp_path: Path, ask: Ask) -> None:
+    path = write_series(
+        tmp_path, text=MONTHLY.replace("first: 2024-01", "first: 2199-01"), snapshots={"2199-01": people(60)}
     )
+    tomorrow = SeriesEnvironment(today="2199-02-01")  # east of Greenwich it is tomorrow already
+    assert "has no partition for it yet" in str(ask(path, tomorrow))
 
 
 def test_a_query_is_asked_for_its_rows_before_its_release_is_requested(tmp_path: Path) -> None:

@@ -3,11 +3,13 @@
 import resource
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import dagster as dg
 
 from reanon_core.model.errors import InvalidSnapshot, ReanonError
 from reanon_dagster.asset_checks.verdicts import not_judged, results, spec, specs
+from reanon_dagster.assets.code_references import code_references
 from reanon_dagster.assets.freshness import freshness_policy
 from reanon_dagster.assets.metadata import (
     NOTHING_TO_DO,
@@ -67,7 +69,8 @@ def build_release(assets: SeriesAssets) -> dg.AssetsDefinition:
         deps=[assets.key("snapshot"), *(dg.AssetDep(one, partition_mapping=before) for one in chain)],
         check_specs=checks,
         output_required=False,  # `look_only` makes none
-        kinds={"python", "parquet"},
+        kinds={"python", *assets.series.config.publish.formats},
+        metadata=code_references(Path(__file__), assets.file),
         freshness_policy=freshness_policy(assets.series.calendar),
     )
     def release(
@@ -90,9 +93,10 @@ def _made(
 
     Raises: every error of ours.
     """
-    name, key = assets.release(context), assets.key("release")
+    key = assets.key("release")
     pages: list[str] = []
     try:
+        name = assets.release(context)
         series, today = assets.continued(environment), environment.day()
         view = read_continuable_view(series)
         if in_backfill(context) and series.calendar.index(name) >= view.position:

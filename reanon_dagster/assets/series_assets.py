@@ -10,7 +10,7 @@ from typing import Any
 
 import dagster as dg
 
-from reanon_core.model.errors import ReanonError
+from reanon_core.model.errors import ReanonError, Refused
 from reanon_dagster.partitions import partitions_of
 from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.resources import SeriesEnvironment
@@ -77,8 +77,17 @@ class SeriesAssets:
         }
 
     def release(self, context: dg.AssetExecutionContext) -> str:
-        """The release that a step works on."""
-        return self.series.calendar.release_of(context.partition_key)
+        """The release that a step works on.
+
+        Raises: Refused if a run asks for several.
+        """
+        asked = context.partition_key_range
+        if asked.start != asked.end:
+            raise Refused(
+                f"one run makes one release, and this run asks for {asked.start} to {asked.end}; "
+                f"launch a backfill with one run for each partition, or run `reanon backfill`"
+            )
+        return self.series.calendar.release_of(asked.start)
 
 
 @contextmanager

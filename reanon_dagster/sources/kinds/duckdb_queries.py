@@ -33,6 +33,11 @@ class DuckdbSource(Source):
             raise ValueError("contain {release}; such as select * from visits where quarter = '{release}'")
         return value.rstrip().rstrip(";")
 
+    @property
+    def format(self) -> str:
+        """A DuckDB file."""
+        return "duckdb"
+
     def exists(self, folder: Path, release: str) -> bool:
         """Whether the query returns at least one row. A table that does not exist yet has none."""
         import duckdb

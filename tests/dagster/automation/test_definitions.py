@@ -176,6 +176,43 @@ def test_every_asset_says_who_owns_it_and_what_it_is(tmp_path: Path) -> None:
     assert graph.materializable_asset_keys == {dg.AssetKey(["clinic", "release"])}
 
 
+@pytest.mark.parametrize(
+    ("source", "publish", "snapshot", "release"),
+    [
+        ('path: "snapshots/{release}.csv"', "", "csv", {"parquet", "csv"}),
+        ('path: "snapshots/{release}.PARQUET"', "publish: {formats: [csv]}", "parquet", {"csv"}),
+        (
+            "duckdb: a.duckdb, query: \"from a where r = '{release}'\"",
+            "publish: {formats: parquet}",
+            "duckdb",
+            {"parquet"},
+        ),
+    ],
+)
+def test_the_kinds_of_an_asset_are_what_its_data_are_kept_in(
+    tmp_path: Path, source: str, publish: str, snapshot: str, release: set[str]
+) -> None:
+    text = SERIES.replace('path: "snapshots/{release}.csv"', source) + publish
+    graph = series_definitions(write_series(tmp_path, text=text)).get_repository_def().asset_graph
+    assert {name: graph.get(dg.AssetKey(["clinic", name])).kinds for name in ASSETS} == {
+        "snapshot": {snapshot},
+        "state": {"duckdb"},
+        "release": {"python", *release},
+        "evidence": {"python"},
+    }
+
+
+def test_every_asset_links_to_its_series_file_and_the_release_to_its_code(tmp_path: Path) -> None:
+    path = write_series(tmp_path)
+    graph = series_definitions(path).get_repository_def().asset_graph
+    for name in ASSETS:
+        links = graph.get(dg.AssetKey(["clinic", name])).metadata["dagster/code_references"].code_references
+        files = [Path(link.file_path) for link in links]
+        assert files[-1] == path.resolve()
+        assert [file.name for file in files[:-1]] == (["release.py"] if name == "release" else [])
+        assert all(file.is_file() for file in files)
+
+
 def test_only_the_release_of_a_regular_series_can_be_late(tmp_path: Path) -> None:
     for name, text, late in (("regular", MONTHLY, {"release"}), ("named", SERIES, set())):
         graph = series_definitions(write_series(tmp_path / name, text=text)).get_repository_def().asset_graph

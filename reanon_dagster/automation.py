@@ -74,6 +74,47 @@ def landing_sensor(assets: SeriesAssets, job: "Job") -> dg.SensorDefinition:
     return snapshot_landed
 
 
+def report_sensor(assets: SeriesAssets) -> dg.SensorDefinition:
+    """Reports the next release's snapshot to the automation condition when it has landed. It is off by default."""
+
+    @dg.sensor(
+        name=f"{assets.name}_snapshot_landed",
+        minimum_interval_seconds=EVERY,
+        default_status=dg.DefaultSensorStatus.STOPPED,
+        description="When the snapshot of the next release has landed, fill its partition of `snapshot`.",
+    )
+    def snapshot_landed(
+        context: dg.SensorEvaluationContext, series_environment: SeriesEnvironment
+    ) -> dg.SensorResult | dg.SkipReason:
+        request = next_request(assets, series_environment)
+        if isinstance(request, dg.SkipReason):
+            return request
+        if context.cursor == request.run_key:
+            return dg.SkipReason(f"the snapshot of {request.partition_key} is reported already")
+        event = dg.AssetMaterialization(
+            assets.key("snapshot"),
+            partition=request.partition_key,
+            metadata={"landed": "it is there, and not read yet"},
+        )
+        return dg.SensorResult(asset_events=[event], cursor=request.run_key)
+
+    return snapshot_landed
+
+
+def triggers(assets: SeriesAssets, job: "Job") -> list[dg.SensorDefinition]:
+    """The sensors of a series: one that requests releases, or one that reports snapshots and one for the condition."""
+    if assets.series.config.automation == "sensor":
+        return [landing_sensor(assets, job)]
+    condition = dg.AutomationConditionSensorDefinition(
+        f"{assets.name}_automation",
+        target=[assets.key("release")],
+        minimum_interval_seconds=EVERY,
+        default_status=dg.DefaultSensorStatus.STOPPED,
+        description="When the automation condition of `release` holds, make that release.",
+    )
+    return [report_sensor(assets), condition]
+
+
 def cadence_schedule(assets: SeriesAssets, job: "Job") -> dg.ScheduleDefinition | None:
     """Requests the next release six hours after its period has ended. It is off by default."""
     calendar = assets.series.calendar

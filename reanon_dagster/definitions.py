@@ -11,7 +11,7 @@ from reanon_core.model.errors import ReanonError
 from reanon_dagster.assets.described import described_assets
 from reanon_dagster.assets.release import build_release
 from reanon_dagster.assets.series_assets import SeriesAssets
-from reanon_dagster.automation import cadence_schedule, landing_sensor, release_job
+from reanon_dagster.automation import cadence_schedule, release_job, triggers
 from reanon_dagster.resources import ENVIRONMENT, SeriesEnvironment
 from reanon_dagster.series.discovery import FILE, find_series
 from reanon_dagster.series.series_file import load_series
@@ -34,7 +34,7 @@ def series_definitions(path: Path, environment: SeriesEnvironment = ENVIRONMENT)
         assets=[build_release(assets), *described_assets(assets)],
         jobs=[job],
         schedules=[schedule] if schedule else [],
-        sensors=[landing_sensor(assets, job)],
+        sensors=triggers(assets, job),
         resources={"series_environment": environment},
     )
 

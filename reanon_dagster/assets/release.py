@@ -9,6 +9,7 @@ import dagster as dg
 
 from reanon_core.model.errors import InvalidSnapshot, ReanonError
 from reanon_dagster.asset_checks.verdicts import not_judged, results, spec, specs
+from reanon_dagster.assets.automation_condition import automation_condition, requested_along
 from reanon_dagster.assets.code_references import code_references
 from reanon_dagster.assets.freshness import freshness_policy
 from reanon_dagster.assets.metadata import (
@@ -72,6 +73,7 @@ def build_release(assets: SeriesAssets) -> dg.AssetsDefinition:
         kinds={"python", *assets.series.config.publish.formats},
         metadata=code_references(Path(__file__), assets.file),
         freshness_policy=freshness_policy(assets.series.calendar),
+        automation_condition=automation_condition(assets),
     )
     def release(
         context: dg.AssetExecutionContext, config: ReleaseConfig, series_environment: SeriesEnvironment
@@ -105,7 +107,9 @@ def _made(
                 yield from not_judged(checks, key, reason)
                 skip(context, key, reason)
                 return
-        made = documented_candidate(series, view, name, today, progress=context.log.info, report=pages.append)
+        made = None
+        if not requested_along(context, view, name):
+            made = documented_candidate(series, view, name, today, progress=context.log.info, report=pages.append)
     except ReanonError as error:
         invalid = isinstance(error, InvalidSnapshot) and not isinstance(error, SnapshotMissing)
         if invalid:

@@ -1,15 +1,18 @@
 """What Dagster is told of the series: keys, partitions, jobs, triggers, and what a wrong file does."""
 
+import itertools
 import json
 import os
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import dagster as dg
 import pytest
 from builders.series import SERIES, write_series
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
 
 from reanon_dagster.assets.series_assets import SeriesAssets
 from reanon_dagster.definitions import ROOT, build_definitions, series_definitions
@@ -128,6 +131,28 @@ def test_one_partition_back_is_the_release_before(name: str) -> None:
 def test_a_named_day_that_is_still_to_come_has_its_partition_because_a_name_is_always_due() -> None:
     calendar = NamedCalendar(("2026-01-31", "2026-06-30", "2027-01-01"))
     assert list(partitions_of(calendar).get_partition_keys(current_time=NOW)) == calendar.due(NOW.date())
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.dates(date(2024, 1, 1), date(2027, 12, 31)), min_size=1, max_size=4, unique=True))
+@example([date(2020, 2, 29)])
+@example([date(2016, 12, 31), date(2028, 2, 29)])
+def test_any_named_days_are_the_partitions_and_follow_each_other(days: list[date]) -> None:
+    assume(min(days) <= NOW.date())  # Dagster has no partition before the first one has begun
+    names = [day.isoformat() for day in sorted(days)]
+    partitions = partitions_of(NamedCalendar(tuple(names)))
+    assert list(partitions.get_partition_keys(current_time=NOW)) == names
+    for before, name in itertools.pairwise([None, *names]):
+        found = ONE_BACK.get_upstream_mapped_partitions_result_for_partitions(
+            partitions.subset_with_partition_keys([name]), partitions, partitions
+        )
+        assert list(found.partitions_subset.get_partition_keys()) == ([before] if before else [])
+
+
+def test_named_days_far_apart_need_few_exclusions() -> None:
+    partitions = partitions_of(NamedCalendar(("2016-01-31", "2024-03-05")))
+    assert isinstance(partitions, dg.TimeWindowPartitionsDefinition)
+    assert len(partitions.exclusions or ()) < 200  # with daily windows they were 2,955
 
 
 def test_names_that_are_days_out_of_order_stay_in_the_order_of_the_list() -> None:

@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Iterator
-from datetime import date
+from pathlib import Path
 
 import dagster as dg
 
 from reanon_core.model.errors import InvalidSnapshot, ReanonError
 from reanon_dagster.asset_checks.verdicts import not_judged, results, spec, specs
+from reanon_dagster.assets.automation_condition import automation_condition, requested_along
+from reanon_dagster.assets.code_references import code_references
 from reanon_dagster.assets.freshness import freshness_policy
 from reanon_dagster.assets.metadata import (
     NOTHING_TO_DO,
@@ -29,6 +31,7 @@ from reanon_dagster.releasing.release import refusal_recorded
 from reanon_dagster.releasing.release_order import awaited
 from reanon_dagster.releasing.release_suites import documented_candidate
 from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
+from reanon_dagster.resources import SeriesEnvironment
 from reanon_dagster.series.series import Series
 from reanon_dagster.sources.snapshot_location import SnapshotMissing
 from reanon_dagster.storage.records import ReleaseRecord
@@ -66,34 +69,46 @@ def build_release(assets: SeriesAssets) -> dg.AssetsDefinition:
         deps=[assets.key("snapshot"), *(dg.AssetDep(one, partition_mapping=before) for one in chain)],
         check_specs=checks,
         output_required=False,  # `look_only` makes none
-        kinds={"python", "parquet"},
+        kinds={"python", *assets.series.config.publish.formats},
+        metadata=code_references(Path(__file__), assets.file),
         freshness_policy=freshness_policy(assets.series.calendar),
+        automation_condition=automation_condition(assets),
     )
-    def release(context: dg.AssetExecutionContext, config: ReleaseConfig) -> Made:
+    def release(
+        context: dg.AssetExecutionContext, config: ReleaseConfig, series_environment: SeriesEnvironment
+    ) -> Made:
         with refusals_as_failures():
-            yield from _made(assets, context, [check.name for check in checks], look_only=config.look_only)
+            yield from _made(assets, context, [check.name for check in checks], config, series_environment)
 
     return release
 
 
-def _made(assets: SeriesAssets, context: dg.AssetExecutionContext, checks: list[str], *, look_only: bool) -> Made:
+def _made(
+    assets: SeriesAssets,
+    context: dg.AssetExecutionContext,
+    checks: list[str],
+    config: ReleaseConfig,
+    environment: SeriesEnvironment,
+) -> Made:
     """Compute and judge; then refuse, or commit and describe.
 
     Raises: every error of ours.
     """
-    name, key = assets.release(context), assets.key("release")
+    key = assets.key("release")
     pages: list[str] = []
     try:
-        series = assets.continued()
+        name = assets.release(context)
+        series, today = assets.continued(environment), environment.day()
         view = read_continuable_view(series)
-        today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
         if in_backfill(context) and series.calendar.index(name) >= view.position:
             reason = awaited(series, name, today)
             if reason is not None:
                 yield from not_judged(checks, key, reason)
                 skip(context, key, reason)
                 return
-        made = documented_candidate(series, view, name, today, progress=context.log.info, report=pages.append)
+        made = None
+        if not requested_along(context, view, name):
+            made = documented_candidate(series, view, name, today, progress=context.log.info, report=pages.append)
     except ReanonError as error:
         invalid = isinstance(error, InvalidSnapshot) and not isinstance(error, SnapshotMissing)
         if invalid:
@@ -112,7 +127,7 @@ def _made(assets: SeriesAssets, context: dg.AssetExecutionContext, checks: list[
     except ReanonError:
         yield from judged
         raise
-    if look_only:
+    if config.look_only:
         context.log.info(f"{name} was computed and judged, and nothing is published: look_only is set")
         yield from judged
         return

@@ -254,6 +254,11 @@ class SeriesConfig(Part):
         description="Refuse a snapshot whose number of people differs from the previous release's by more than this "
         "share, such as 0.3. Default: nothing is refused, and Dagster warns above 0.5.",
     )
+    automation: Literal["sensor", "condition"] = Field(
+        default="sensor",
+        description="What requests releases once it is switched on in Dagster: the sensor for landed snapshots "
+        "(sensor), or an automation condition of `release`, to which that sensor reports snapshots (condition).",
+    )
     publish: Publish = Field(default=Publish(), description="Where the public files go, and where intervals end.")
     engine: Annotated[str, BeforeValidator(_known_engine)] = Field(
         default="embedded",

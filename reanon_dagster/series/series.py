@@ -53,6 +53,14 @@ class Series:
         """Where the private files of this series go."""
         return self.folder / self.config.private.to / self.name
 
+    def stored_in(self, private: Path, public: Path) -> "Series":
+        """The series with its folders in these, which must be absolute."""
+        parts = {
+            "private": self.config.private.model_copy(update={"to": str(private)}),
+            "publish": self.config.publish.model_copy(update={"to": str(public)}),
+        }
+        return replace(self, config=self.config.model_copy(update=parts))
+
     @cached_property
     def technique(self) -> Technique[Any, Any]:
         """The technique with its parameters. It is built on first use, because that loads the compiler."""

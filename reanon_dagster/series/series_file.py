@@ -68,7 +68,7 @@ def examine_series(path: Path, *, lazily: bool = False) -> tuple[Series | None, 
     config, parts = _validated(SeriesConfig, raw, problems)
     source = raw.get("source")
     schema = _schema(raw, source.get("id") if isinstance(source, dict) else None, parts, folder, problems)
-    problems += _folder_problems(parts, folder)
+    problems += folder_problems(parts, folder)
     problems += _column_problems(parts, schema)
     if not lazily:
         problems += _varying_column_problems(parts)
@@ -212,7 +212,7 @@ def _revealing_selections(selections: Mapping[str, Selection], sensitive: Sensit
             yield Problem(selection.key, rule, selection.text)
 
 
-def _folder_problems(parts: Mapping[str, Any], folder: Path) -> Iterator[Problem]:
+def folder_problems(parts: Mapping[str, Any], folder: Path) -> Iterator[Problem]:
     """Private data inside the public folder, or the other way round."""
     if not (parts.get("publish") and parts.get("private")):
         return

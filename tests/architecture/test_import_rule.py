@@ -14,7 +14,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reanon_dagster.definitions",),
     ("reanon_dagster.automation",),
     ("reanon_dagster.assets",),
-    ("reanon_dagster.asset_checks", "reanon_dagster.partitions"),
+    ("reanon_dagster.asset_checks", "reanon_dagster.partitions", "reanon_dagster.resources"),
     ("reanon_dagster.cli",),
     ("reanon_dagster",),  # it exports what Python uses of the rooms below
     ("reanon_dagster.commands", "reanon_dagster.stored_series"),

@@ -44,6 +44,11 @@ class DuckdbSource(Source):
     def _typed(cls, value: object) -> object:
         return typed(value)
 
+    @property
+    def format(self) -> str:
+        """A DuckDB file."""
+        return "duckdb"
+
     def exists(self, folder: Path, release: str) -> bool:
         """Whether the query returns at least one row. A table that does not exist yet has none."""
         import duckdb

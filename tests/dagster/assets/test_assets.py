@@ -21,7 +21,7 @@ from dagster._serdes import serialize_value
 
 from reanon_dagster.assets.plots import history_plot
 from reanon_dagster.cli import main
-from reanon_dagster.definitions import series_definitions
+from reanon_dagster.definitions import ROOT, series_definitions
 from reanon_dagster.releasing import judged_candidate
 from reanon_dagster.releasing.release import publish_release
 from reanon_dagster.releasing.series_view import read_view
@@ -185,12 +185,34 @@ def test_a_release_may_be_looked_at_before_it_is_published(maker: Maker, tmp_pat
     assert published(tmp_path) == ["r1"]
 
 
-def test_a_range_of_releases_in_one_run_is_refused(maker: Maker, tmp_path: Path) -> None:
+def test_several_releases_in_one_run_are_refused_with_the_way_out_and_a_range_of_one_is_made(
+    maker: Maker, tmp_path: Path
+) -> None:
     job = series_definitions(maker.path).resolve_job_def("clinic_release")
-    tags = {"dagster/asset_partition_range_start": "r1", "dagster/asset_partition_range_end": "r3"}
-    result = job.execute_in_process(instance=maker.instance, tags=tags, run_config=QUIET, raise_on_error=False)
-    assert not result.success
+
+    def make(start: str, end: str) -> dg.ExecuteInProcessResult:
+        tags = {"dagster/asset_partition_range_start": start, "dagster/asset_partition_range_end": end}
+        return job.execute_in_process(instance=maker.instance, tags=tags, run_config=QUIET, raise_on_error=False)
+
+    several = make("r1", "r3")
+    assert said(several) == (
+        "one run makes one release, and this run asks for r1 to r3; "
+        "launch a backfill with one run for each partition, or run `reanon backfill`"
+    )
+    assert severities(several) == dict.fromkeys({"valid", "drift", *JUDGES}, "WARN")
     assert published(tmp_path) == []
+    assert make("r1", "r1").success
+    assert maker.made("release") == maker.made("state") == ["r1"]
+
+
+def test_a_run_stores_no_path_of_the_machine_though_definitions_link_to_files(maker: Maker, tmp_path: Path) -> None:
+    result = maker.make("r1")
+    run = maker.instance.get_run_by_id(result.run_id)
+    assert run is not None
+    stored = [maker.instance.get_job_snapshot(str(run.job_snapshot_id)), run, *maker.instance.all_logs(run.run_id)]
+    texts = [serialize_value(one) for one in stored]
+    assert any("clinic__release" in text for text in texts[:1])
+    assert not [text for text in texts if str(tmp_path) in text or str(ROOT) in text]
 
 
 def test_a_planted_fault_fails_its_check_publishes_nothing_and_holds_the_next_release_back(

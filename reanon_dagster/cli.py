@@ -93,6 +93,12 @@ def parser() -> argparse.ArgumentParser:
     audit.add_argument(
         "--seed", type=_seed_number, default=0, metavar="N", help="the seed that draws the people for --compromised"
     )
+
+    verify = _command(commands, "verify", "verify a published folder against its own manifests; for anyone")
+    verify.add_argument(
+        "folder", type=Path, metavar="PUBLISHED", help="the public folder of a series, or of one of its releases"
+    )
+    verify.add_argument("--json", type=Path, metavar="F", help="also write the result to this file")
     return top
 
 

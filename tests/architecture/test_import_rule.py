@@ -19,7 +19,12 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reanon_dagster",),  # it exports what Python uses of the rooms below
     ("reanon_dagster.commands", "reanon_dagster.stored_series"),
     ("reanon_dagster.releasing",),
-    ("reanon_dagster.storage", "reanon_dagster.sources", "reanon_dagster.expectations"),
+    (
+        "reanon_dagster.storage",
+        "reanon_dagster.sources",
+        "reanon_dagster.expectations",
+        "reanon_dagster.verification",
+    ),
     ("reanon_dagster.series",),
     ("reanon_dagster.sources.kinds",),
     ("reanon_dagster.series.field_types",),

@@ -94,6 +94,10 @@ def parser() -> argparse.ArgumentParser:
         "--seed", type=_seed_number, default=0, metavar="N", help="the seed that draws the people for --compromised"
     )
 
+    lift = _command(commands, "lift", "lift the halt of a series, which a failed audit has set")
+    _series(lift)
+    lift.add_argument("--because", metavar="REASON", required=True, help="why the series may go on; it is recorded")
+
     verify = _command(commands, "verify", "verify a published folder against its own manifests; for anyone")
     verify.add_argument(
         "folder", type=Path, metavar="PUBLISHED", help="the public folder of a series, or of one of its releases"

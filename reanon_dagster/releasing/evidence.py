@@ -55,7 +55,7 @@ def evidence_of(series: "Series", release: str, *, progress: Progress = silent) 
         schema = store_reader.known_schema(connection, series.schema)
         upto = records[: place + 1]
         ledger = Ledger(tuple(store_reader.entry(connection, record.position, schema) for record in upto))
-    numbers = _attacked(series, ledger, progress)
+    numbers = attack_numbers(series, ledger, progress)
     for name, metric in METRICS.items():
         if metric.quick:
             progress(f"measuring: {name}")
@@ -67,7 +67,7 @@ def evidence_of(series: "Series", release: str, *, progress: Progress = silent) 
     return Evidence(numbers, history)
 
 
-def _attacked(series: "Series", ledger: Ledger, progress: Progress) -> dict[str, float]:
+def attack_numbers(series: "Series", ledger: Ledger, progress: Progress) -> dict[str, float]:
     """The people exposed by the attacks that run on any size, and by those that the technique defends against."""
     numbers: dict[str, float] = {}
     for name, attack in ATTACKS.items():

@@ -65,7 +65,8 @@ def verify_release(folder: Path) -> list[Flaw]:
 
 def read_chain(folder: Path) -> PublishedChain:
     """The chain of a published folder, from the manifests alone: no other file is read."""
-    manifests, flaws = [], []
+    manifests: list[Manifest] = []
+    flaws: list[Flaw] = []
     for name, kind in _entries(folder, flaws, None):
         if not stat.S_ISDIR(kind) or not os.path.lexists(folder / name / MANIFEST):
             flaws.append(Flaw(f"{shown(name)} is {_stray(kind)} that belongs to no release: delete it"))

@@ -8,8 +8,8 @@ from datetime import date
 import dagster as dg
 
 from reanon_core.model.errors import InvalidSnapshot, ReanonError
+from reanon_dagster.asset_checks.standalone_results import record_on_time, record_unaudited
 from reanon_dagster.asset_checks.verdicts import not_judged, results, spec, specs
-from reanon_dagster.assets.freshness import freshness_policy
 from reanon_dagster.assets.metadata import (
     NOTHING_TO_DO,
     Metadata,
@@ -68,11 +68,16 @@ def build_release(assets: SeriesAssets) -> dg.AssetsDefinition:
         check_specs=checks,
         output_required=False,  # `look_only` makes none
         kinds={"python", "parquet"},
-        freshness_policy=freshness_policy(assets.series.calendar),
     )
     def release(context: dg.AssetExecutionContext, config: ReleaseConfig) -> Made:
         with refusals_as_failures():
-            yield from _made(assets, context, [check.name for check in checks], look_only=config.look_only)
+            try:
+                yield from _made(assets, context, [check.name for check in checks], look_only=config.look_only)
+            except ReanonError as error:
+                record_unaudited(context, key, error.redacted())
+                raise
+            finally:
+                record_on_time(context, assets.key("state"), assets.series, date.today())  # noqa: DTZ011  as below
 
     return release
 

@@ -56,7 +56,9 @@ def parser() -> argparse.ArgumentParser:
     _series(publish)
     publish.add_argument("--release", metavar="R", help="the release to publish, which must be the next one")
     _seed(publish)
-    publish.add_argument(
+    extent = publish.add_mutually_exclusive_group()
+    extent.add_argument("--dry-run", action="store_true", help="compute and judge the release, and write nothing")
+    extent.add_argument(
         "--data-docs",
         action="store_true",
         help="also write what was judged as private HTML pages, with Great Expectations",

@@ -91,14 +91,18 @@ def read_view(series: "Series") -> SeriesView:
     return SeriesView(series.private_folder, series_store.read_summary(series.private_folder))
 
 
-def read_continuable_view(series: "Series") -> SeriesView:
-    """The view of a series that may publish its next release.
+def read_continuable_view(series: "Series", *, dry_run: bool = False) -> SeriesView:
+    """The view of a series that may publish its next release; a dry run leaves what an interrupted process left.
 
     Raises: Refused if a frozen setting was changed, if the series is halted, or if there are releases that the private
     store does not know.
     """
     published = any(series.published_folder.glob("*/manifest.json"))  # before the store: others may publish meanwhile
-    view = read_view(series)
+    view = (
+        SeriesView(series.private_folder, series_store.read_summary(series.private_folder))
+        if dry_run
+        else read_view(series)
+    )
     require_unchanged(series, view.summary.frozen.get("fingerprint"))
     if published and not view.records:
         raise Refused(

@@ -8,6 +8,8 @@ import dagster as dg
 from pydantic import Field
 
 from reanon_core.model.errors import ReanonError
+from reanon_dagster.asset_checks.standalone.audit import build_audit
+from reanon_dagster.asset_checks.standalone.on_time import build_on_time, on_time_schedule
 from reanon_dagster.assets.described import described_assets
 from reanon_dagster.assets.release import build_release
 from reanon_dagster.assets.series_assets import SeriesAssets
@@ -30,10 +32,12 @@ def series_definitions(path: Path, environment: SeriesEnvironment = ENVIRONMENT)
     assets = SeriesAssets(load_series(path), path)
     job = release_job(assets)
     schedule = cadence_schedule(assets, job)
+    check_jobs, check_schedules = on_time_schedule(assets)
     return dg.Definitions(
         assets=[build_release(assets), *described_assets(assets)],
-        jobs=[job],
-        schedules=[schedule] if schedule else [],
+        asset_checks=[build_audit(assets), *build_on_time(assets)],
+        jobs=[job, *check_jobs],
+        schedules=[*([schedule] if schedule else []), *check_schedules],
         sensors=triggers(assets, job),
         resources={"series_environment": environment},
     )

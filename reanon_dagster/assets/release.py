@@ -7,10 +7,10 @@ from pathlib import Path
 import dagster as dg
 
 from reanon_core.model.errors import InvalidSnapshot, ReanonError
+from reanon_dagster.asset_checks.standalone_results import record_on_time, record_unaudited
 from reanon_dagster.asset_checks.verdicts import not_judged, results, spec, specs
 from reanon_dagster.assets.automation_condition import automation_condition, requested_along
 from reanon_dagster.assets.code_references import code_references
-from reanon_dagster.assets.freshness import freshness_policy
 from reanon_dagster.assets.metadata import (
     NOTHING_TO_DO,
     Metadata,
@@ -71,14 +71,20 @@ def build_release(assets: SeriesAssets) -> dg.AssetsDefinition:
         output_required=False,  # `look_only` makes none
         kinds={"python", *assets.series.config.publish.formats},
         metadata=code_references(Path(__file__), assets.file),
-        freshness_policy=freshness_policy(assets.series.calendar),
         automation_condition=automation_condition(assets),
     )
     def release(
         context: dg.AssetExecutionContext, config: ReleaseConfig, series_environment: SeriesEnvironment
     ) -> Made:
         with refusals_as_failures():
-            yield from _made(assets, context, [check.name for check in checks], config, series_environment)
+            try:
+                yield from _made(assets, context, [check.name for check in checks], config, series_environment)
+            except ReanonError as error:
+                record_unaudited(context, key, error.redacted())
+                raise
+            finally:
+                placed = series_environment.placed(assets.series)
+                record_on_time(context, assets.key("state"), placed, series_environment.day())
 
     return release
 
@@ -105,6 +111,7 @@ def _made(
             if reason is not None:
                 yield from not_judged(checks, key, reason)
                 skip(context, key, reason)
+                record_unaudited(context, key, reason)
                 return
         made = None
         if not requested_along(context, view, name):

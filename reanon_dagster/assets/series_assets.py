@@ -91,7 +91,7 @@ class SeriesAssets:
 
 
 @contextmanager
-def refusals_as_failures() -> Iterator[None]:
+def refusals_as_failures(command: str = "publish") -> Iterator[None]:
     """Raise errors as Dagster failures without any value of the data, because many people read logs."""
     try:
         yield
@@ -101,6 +101,6 @@ def refusals_as_failures() -> Iterator[None]:
         place = traceback.extract_tb(error.__traceback__)[-1]
         raise dg.Failure(
             description=f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}; "
-            f"its text may contain data and is not shown here; run `reanon publish` to see it",
+            f"its text may contain data and is not shown here; run `reanon {command}` to see it",
             allow_retries=False,
         ) from None

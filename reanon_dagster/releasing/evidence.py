@@ -45,14 +45,19 @@ def evidence_of(series: "Series", release: str, *, progress: Progress = silent) 
         schema = store_reader.known_schema(connection, series.schema)
         upto = records[: place + 1]
         ledger = Ledger(tuple(store_reader.entry(connection, record.position, schema) for record in upto))
-    numbers = _attacked(series, ledger, progress)
+    numbers = attack_numbers(series, ledger, progress)
     for name, words in MEASURED.items():
         progress(f"measuring: {words}")
         numbers[words] = METRICS[name]().measure(ledger.entries[-1], np.random.default_rng(WORKLOAD_SEED))
     return numbers
 
 
-def _attacked(series: "Series", ledger: Ledger, progress: Progress) -> dict[str, float]:
+def exposed_by(attack: str) -> str:
+    """What the number of people is called whom an attack exposes."""
+    return f"people exposed by {attack}"
+
+
+def attack_numbers(series: "Series", ledger: Ledger, progress: Progress) -> dict[str, float]:
     """The people exposed by the attacks that run on any size, and by those that the technique defends against."""
     numbers: dict[str, float] = {}
     for name, attack in ATTACKS.items():
@@ -68,7 +73,7 @@ def _attacked(series: "Series", ledger: Ledger, progress: Progress) -> dict[str,
         except InvalidParameter:  # the source cannot be read, or not with the parameters of today
             continue
         numbers |= {
-            f"people exposed by {name}": float(findings.exposed),
+            exposed_by(name): float(findings.exposed),
             f"people attacked by {name}": float(findings.of),
         }
         if UNEVEN in findings.extra:

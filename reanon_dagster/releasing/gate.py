@@ -10,6 +10,7 @@ from reanon_core.judgement import require_verdicts
 from reanon_core.model.errors import Refused
 from reanon_core.model.history import Published
 from reanon_dagster.releasing.candidate import Candidate, digest
+from reanon_dagster.releasing.halts import require_not_halted
 from reanon_dagster.releasing.manifest import manifest_of
 from reanon_dagster.releasing.withheld_people import write_withheld_people
 from reanon_dagster.storage import published_folder, store_reader, store_writer
@@ -46,6 +47,7 @@ def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
     require_acceptable(candidate)
     # The connection is also a lock: meanwhile no other process stages or moves files.
     with opened(series.private_folder, read_only=False) as connection:
+        require_not_halted(series.name, store_reader.halts(connection))
         staged = private_folder(series.private_folder / STAGING) / candidate.release
         manifest = _stage_files(series, candidate, staged, _previous_digest(connection))
         record = ReleaseRecord(

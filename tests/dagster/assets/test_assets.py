@@ -64,7 +64,7 @@ def test_every_release_is_published_in_one_run_and_all_its_checks_are_recorded(m
     for release in ("r1", "r2", "r3"):
         result = maker.make(release)
         assert result.success
-        assert checked(result) == dict.fromkeys({"valid", "drift", *JUDGES}, True)
+        assert checked(result) == dict.fromkeys({"valid", "drift", "audit", *JUDGES}, True)
         assert {one.partition for one in result.get_asset_check_evaluations()} == {release}
     assert published(tmp_path) == ["r1", "r2", "r3"]
     for asset in ("release", *FILLED):
@@ -145,7 +145,7 @@ def test_the_latest_release_again_from_the_same_snapshot_is_nothing_to_do(maker:
     written = manifest.stat().st_mtime_ns
     result = maker.make("r2")
     assert result.success
-    assert checked(result) == dict.fromkeys({"valid", "drift", *JUDGES}, True)
+    assert checked(result) == dict.fromkeys({"valid", "drift", "audit", *JUDGES}, True)
     assert maker.metadata("release")["nothing to do"].value == "published, same snapshot"
     assert maker.made("state") == ["r1", "r2", "r2"]  # what a run that was cut short did not describe
     assert committed(maker) == before

@@ -238,16 +238,13 @@ def test_every_asset_links_to_its_series_file_and_the_release_to_its_code(tmp_pa
         assert all(file.is_file() for file in files)
 
 
-def test_only_the_release_of_a_regular_series_can_be_late(tmp_path: Path) -> None:
-    for name, text, late in (("regular", MONTHLY, {"release"}), ("named", SERIES, set())):
-        graph = series_definitions(write_series(tmp_path / name, text=text)).get_repository_def().asset_graph
-        keys = graph.get_all_asset_keys()
-        assert {key.path[-1] for key in keys if graph.get(key).freshness_policy_or_from_metadata} == late
-
-
 @pytest.mark.parametrize(
     ("text", "schedules"),
-    [(MONTHLY, {"clinic_cadence": "0 6 1 * *"}), (CRON, {"clinic_cadence": "30 4 1,15 * *"}), (SERIES, {})],
+    [
+        (MONTHLY, {"clinic_cadence": "0 6 1 * *", "clinic_on_time_daily": "0 7 * * *"}),
+        (CRON, {"clinic_cadence": "30 4 1,15 * *", "clinic_on_time_daily": "0 7 * * *"}),
+        (SERIES, {}),
+    ],
     ids=["cadence", "cron", "names"],
 )
 def test_schedule_and_sensor_are_off_by_default(tmp_path: Path, text: str, schedules: dict[str, str]) -> None:
@@ -257,7 +254,7 @@ def test_schedule_and_sensor_are_off_by_default(tmp_path: Path, text: str, sched
     assert all(one.default_status is dg.DefaultScheduleStatus.STOPPED for one in repository.schedule_defs)
     assert all(one.default_status is dg.DefaultSensorStatus.STOPPED for one in repository.sensor_defs)
     for trigger in (*repository.schedule_defs, *repository.sensor_defs):
-        assert trigger.job_name == "clinic_release"
+        assert trigger.job_name == ("clinic_on_time" if "on_time" in trigger.name else "clinic_release")
 
 
 @pytest.mark.parametrize("text", [MONTHLY, CRON, NAMES_DAYS, SERIES], ids=["cadence", "cron", "days", "names"])

@@ -33,6 +33,8 @@ def project(folder: Path, components: dict[str, str]) -> Path:
     return defs
 
 
+# Dagster itself copies the checks of a component, with a parameter that it calls beta.
+@pytest.mark.filterwarnings("ignore:Parameter `execution_type`")
 def test_a_broken_series_becomes_an_asset_and_the_other_components_load(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

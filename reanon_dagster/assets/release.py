@@ -11,6 +11,7 @@ from reanon_dagster.asset_checks.standalone_results import record_on_time, recor
 from reanon_dagster.asset_checks.verdicts import not_judged, results, spec, specs
 from reanon_dagster.assets.automation_condition import automation_condition, requested_along
 from reanon_dagster.assets.code_references import code_references
+from reanon_dagster.assets.expectation_check import EXPECTATIONS, expectation_results, expectation_specs
 from reanon_dagster.assets.metadata import (
     NOTHING_TO_DO,
     Metadata,
@@ -29,8 +30,9 @@ from reanon_dagster.releasing.gate import accept, require_acceptable
 from reanon_dagster.releasing.judged_candidate import checks_of
 from reanon_dagster.releasing.release import refusal_recorded
 from reanon_dagster.releasing.release_order import awaited
-from reanon_dagster.releasing.release_suites import documented_candidate
+from reanon_dagster.releasing.release_suites import JUDGED, document_release, documented_candidate
 from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
+from reanon_dagster.releasing.steward_expectations import ExpectationsFailed
 from reanon_dagster.resources import SeriesEnvironment
 from reanon_dagster.series.series import Series
 from reanon_dagster.sources.snapshot_location import SnapshotMissing
@@ -60,6 +62,7 @@ def build_release(assets: SeriesAssets) -> dg.AssetsDefinition:
     checks = [
         spec("valid", key, "The snapshot can be used.", assets.partitions),
         spec("drift", key, "The number of people is close to that of the release before.", assets.partitions),
+        *expectation_specs(assets),
         *specs(checks_of(assets.series), key, assets.partitions),
     ]
 
@@ -101,7 +104,6 @@ def _made(
     Raises: every error of ours.
     """
     key = assets.key("release")
-    pages: list[str] = []
     try:
         name = assets.release(context)
         series, today = assets.continued(environment), environment.day()
@@ -115,32 +117,37 @@ def _made(
                 return
         made = None
         if not requested_along(context, view, name):
-            made = documented_candidate(series, view, name, today, progress=context.log.info, report=pages.append)
+            made = documented_candidate(series, view, name, today, progress=context.log.info)
     except ReanonError as error:
         invalid = isinstance(error, InvalidSnapshot) and not isinstance(error, SnapshotMissing)
-        if invalid:
-            yield dg.AssetCheckResult(check_name="valid", passed=False, description=error.redacted())
-        yield from not_judged(checks[1:] if invalid else checks, key, error.redacted())
+        failed = "valid" if invalid else EXPECTATIONS if isinstance(error, ExpectationsFailed) else None
+        if failed:
+            yield dg.AssetCheckResult(check_name=failed, passed=False, description=error.redacted())
+        yield from not_judged([check for check in checks if check != failed], key, error.redacted())
         raise
     if made is None:
         held = read_verdicts(series.private_folder, view.position - 1)
-        judged = [*_snapshot_results(series, view, name), *results(held, key)]
+        judged = [*_snapshot_results(series, view, name), *expectation_results(series, name, None), *results(held, key)]
         yield _published(assets, context, series, judged, NOTHING_TO_DO)
         return
-    judged = [*_snapshot_results(series, view, name, made.people), *results(made.verdicts, key)]
+    expected = expectation_results(series, name, made.doubts)
+    judged = [*_snapshot_results(series, view, name, made.people), *expected, *results(made.verdicts, key)]
     try:
         with refusal_recorded(series, name):
             require_acceptable(made)
-    except ReanonError:
+    except ReanonError as error:
+        document_release(series, view, name, made, error)
         yield from judged
         raise
     if config.look_only:
         context.log.info(f"{name} was computed and judged, and nothing is published: look_only is set")
+        document_release(series, view, name, made, JUDGED)
         yield from judged
         return
     with refusal_recorded(series, name):
         accept(series, made)
-    yield _published(assets, context, series, judged, {**remarks(made), "Data Docs": pages[0]})
+    page = document_release(series, view, name, made)
+    yield _published(assets, context, series, judged, {**remarks(made), "Data Docs": str(page)})
 
 
 def _snapshot_results(

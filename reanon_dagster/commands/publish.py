@@ -2,15 +2,15 @@
 
 import argparse
 from datetime import date
-from functools import partial
 
-from reanon_core.model.errors import counted
+from reanon_core.model.errors import ReanonError, counted
 from reanon_core.model.ledger import Entry
 from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes
+from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.gate import require_acceptable
 from reanon_dagster.releasing.query_error import MEANING, typical_count
-from reanon_dagster.releasing.release import CandidateMaker, Outcome, make_candidate, publish_release, require_no_gap
+from reanon_dagster.releasing.release import Document, Outcome, make_candidate, publish_release, require_no_gap
 from reanon_dagster.releasing.release_order import next_release, nothing_to_do, ready_release
 from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
 from reanon_dagster.releasing.withheld_people import withheld_file
@@ -36,17 +36,19 @@ def run(options: argparse.Namespace) -> int:
     if options.dry_run:
         return _dry_run(series, view, release, today, options)
     pages: list[str] = []
-    make = _documented(pages) if options.data_docs else make_candidate
+    document = _documents(series, release, pages) if options.data_docs else None
     try:
         with progress(f"{series.name} {release}", quiet=options.quiet) as step:
-            outcome = publish_release(series, release, today, view=view, seed=options.seed, progress=step, make=make)
+            outcome = publish_release(
+                series, release, today, view=view, seed=options.seed, progress=step, document=document
+            )
         say(summary(series, outcome), quiet=options.quiet)
         if outcome.candidate is not None:
             say(MEANING, quiet=options.quiet)
         warn_of_notes(series.name, outcome.candidate)
     finally:  # a refused release has pages too
         for page in pages:
-            say(f"{series.name}: Data Docs are at {page}", quiet=options.quiet)
+            say(f"{series.name}: Data Docs: {page}", quiet=options.quiet)
     return 0
 
 
@@ -61,10 +63,15 @@ def _dry_run(series: Series, view: SeriesView, release: str, today: date, option
     return 0
 
 
-def _documented(pages: list[str]) -> CandidateMaker:
-    from reanon_dagster.releasing.release_suites import documented_candidate
+def _documents(series: Series, release: str, pages: list[str]) -> Document:
+    """Writes Data Docs, and adds where they are to `pages`."""
+    from reanon_dagster.releasing.release_suites import PUBLISHED, document_release
 
-    return partial(documented_candidate, report=pages.append)
+    def document(view: SeriesView, candidate: Candidate | None, error: ReanonError | None) -> None:
+        page = document_release(series, view, release, candidate, error or PUBLISHED)
+        pages.extend([] if page is None else [page])
+
+    return document
 
 
 def summary(series: Series, outcome: Outcome, *, dry_run: bool = False) -> str:

@@ -11,6 +11,7 @@ from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.schema import Ends, Kind, Missing
 from reanon_dagster.series.adversary_config import Adversary
 from reanon_dagster.series.calendar import Calendar, CronCalendar, NamedCalendar, RegularCalendar
+from reanon_dagster.series.expectations import ExpectationConfig
 from reanon_dagster.series.field_types import Parameters, Part, ProblemError, Text, Texts, as_list, keyed_by
 from reanon_dagster.series.knowledge_config import KnowledgeConfig
 from reanon_dagster.sources.kinds.catalog import read_source
@@ -248,6 +249,11 @@ class SeriesConfig(Part):
     checks: Annotated[tuple[Annotated[MoreCheck, keyed_by("name")], ...], BeforeValidator(as_list)] = Field(
         default=(),
         description="Checks beyond those of the technique, which always run: names, or a name with parameters.",
+    )
+    expectations: tuple[ExpectationConfig, ...] = Field(
+        default=(),
+        description="What you expect of every snapshot, in the words of Great Expectations (docs/expectations.md). "
+        "A snapshot that fails one is refused.",
     )
     max_drift: Annotated[float, Field(gt=0)] | None = Field(
         default=None,

@@ -12,6 +12,7 @@ from reanon_core.model.published_columns import clash_problems
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_dagster.series.columns import quasi_identifier, read_taxonomy
 from reanon_dagster.series.config import Column, ColumnOrNothing, Publish, SensitiveColumn, SeriesConfig
+from reanon_dagster.series.expectations import read_expectations
 from reanon_dagster.series.field_types import Part, Text, Texts, as_list, keyed_by
 from reanon_dagster.series.selections import Selection, parse_selections
 from reanon_dagster.series.series import Series, build_technique
@@ -77,6 +78,7 @@ def examine_series(path: Path, *, lazily: bool = False) -> tuple[Series | None, 
         selections = collect_problems(problems, parse_selections, select)
         problems += _revealing_selections(selections or {}, parts.get("sensitive"))
         _read_knowledge(parts, schema, folder, problems)
+        collect_problems(problems, read_expectations, parts.get("expectations") or (), folder)
     if config is None or schema is None:
         return None, problems
     return Series(folder, config, schema, config.releases.calendar()), problems

@@ -11,6 +11,7 @@ import pytest
 from builders.assets import QUIET, Maker
 from builders.series import SERIES, lively, people, write_series
 
+from reanon_dagster.cli import main
 from reanon_dagster.definitions import series_definitions
 
 MONTHLY = SERIES.replace("{names: [r1, r2, r3, r4, r5]}", "{cadence: monthly, first: 2024-01}")
@@ -60,7 +61,9 @@ def make(maker: Maker, release: str) -> dg.ExecuteInProcessResult:
     )
 
 
-@pytest.mark.parametrize("text", [MONTHLY, SERIES], ids=["time windows", "names"])
+@pytest.mark.parametrize(
+    "text", [pytest.param(MONTHLY, id="time windows"), pytest.param(SERIES, id="names", marks=pytest.mark.slow)]
+)
 def test_the_next_landed_release_is_requested_and_none_after_a_failure(
     tmp_path: Path, instance: dg.DagsterInstance, text: str
 ) -> None:
@@ -103,6 +106,17 @@ def test_a_person_who_asks_for_a_published_release_is_told_that_its_snapshot_is_
     assert maker.make("r1").success
     (tmp_path / "snapshots" / "r1.csv").unlink()
     assert "the snapshot of r1 must be there" in maker.refusal("r1")
+
+
+def test_a_release_that_a_command_published_is_waited_for_until_it_is_materialized_once(
+    tmp_path: Path, instance: dg.DagsterInstance
+) -> None:
+    maker = Maker(write_series(tmp_path, text=SERIES + CONDITION, snapshots=lively(2, 60)), instance)
+    assert main(["publish", str(maker.path), "--quiet"]) == 0
+    daemon = Daemon(maker)
+    assert daemon.tick() == daemon.tick() == []
+    assert maker.make("r1").success
+    assert daemon.tick() == ["r2"]
 
 
 def test_a_series_has_no_condition_unless_its_file_chooses_one(tmp_path: Path) -> None:

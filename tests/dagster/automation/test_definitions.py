@@ -1,10 +1,7 @@
 """What Dagster is told of the series: keys, partitions, jobs, triggers, and what a wrong file does."""
 
 import itertools
-import json
 import os
-import subprocess
-import sys
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -15,7 +12,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from reanon_dagster.assets.series_assets import SeriesAssets
-from reanon_dagster.definitions import ROOT, build_definitions, series_definitions
+from reanon_dagster.definitions import build_definitions, series_definitions
 from reanon_dagster.partitions import may_depend_on_itself, partitions_of
 from reanon_dagster.series.calendar import Calendar, CronCalendar, NamedCalendar, RegularCalendar
 from reanon_dagster.series.series_file import load_series
@@ -307,27 +304,3 @@ def test_of_two_series_with_one_name_the_second_is_reported_and_left_out(
 def test_a_folder_without_any_series_is_an_empty_code_location(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("REANON_SERIES", raising=False)
     dg.Definitions.validate_loadable(build_definitions(tmp_path))
-
-
-LOADED = """
-import json, sys, time
-opened = []
-sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
-import reanon_dagster.definitions
-imported = [path for path in opened if path.endswith(("series.yaml", ".csv"))]
-seconds = time.process_time()
-reanon_dagster.definitions.defs()
-loaded = [path for path in opened if path.endswith("series.yaml")]
-print(json.dumps([seconds, imported, len(loaded), sorted(sys.modules)]))
-"""
-
-
-def test_importing_the_code_location_takes_less_than_4_seconds_of_cpu_and_reads_no_series_file() -> None:
-    ended = subprocess.run(
-        [sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, text=True, check=True, timeout=120
-    )
-    seconds, imported, loaded, modules = json.loads(ended.stdout)
-    assert imported == []
-    assert loaded >= len(list((ROOT / "data").glob("*/series.yaml")))
-    assert not {"great_expectations", "pyspark", "matplotlib", "pandas"} & set(modules)
-    assert seconds < 4

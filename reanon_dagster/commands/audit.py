@@ -49,6 +49,9 @@ def run(options: argparse.Namespace) -> int:
     series = continued(load_series(options.series))
     records = read_view(series).records
     if not records:
+        unknown = published_flaws(series, records)
+        if unknown:
+            raise Refused("\n".join(f"{series.name}: {flaw}" for flaw in unknown))
         say(f"{series.name}: nothing is published yet", quiet=options.quiet)
         return 0
     with progress(f"{series.name}: reading the ledger", quiet=options.quiet) as step:

@@ -14,7 +14,7 @@ from reanon_dagster.releasing.evidence import attack_numbers, exposed_by
 from reanon_dagster.releasing.halts import halt_series
 from reanon_dagster.releasing.judged_candidate import Progress, silent
 from reanon_dagster.releasing.published_audit import release_flaws, table_flaws
-from reanon_dagster.releasing.series_view import read_view
+from reanon_dagster.releasing.series_view import SeriesView, read_view
 from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened
 
@@ -34,6 +34,8 @@ class ReleaseAudit:
 
     flaws: tuple[str, ...]
     numbers: Mapping[str, float]
+    halted: bool
+    """Whether the series was halted: without its ledger it can publish nothing anyway."""
 
 
 def audit_release(series: "Series", release: str, *, progress: Progress = silent) -> ReleaseAudit | None:
@@ -45,7 +47,7 @@ def audit_release(series: "Series", release: str, *, progress: Progress = silent
     view = read_view(series)
     record = view.record(release)
     if record is None:
-        return None
+        return _unknown_release(series, view, release)
     progress("verifying the published files")
     flaws = release_flaws(series, view.records, release)
     with opened(series.private_folder, read_only=True) as connection:
@@ -61,7 +63,7 @@ def audit_release(series: "Series", release: str, *, progress: Progress = silent
     flaws += exposure_flaws(series, release, numbers)
     if flaws:
         halt_series(series, release, flaws)
-    return ReleaseAudit(tuple(flaws), {**_sizes(record), **numbers})
+    return ReleaseAudit(tuple(flaws), {**_sizes(record), **numbers}, halted=bool(flaws))
 
 
 def broken_promises(series: "Series", release: str, verdicts: Sequence[Verdict]) -> list[str]:
@@ -83,6 +85,16 @@ def exposure_flaws(series: "Series", release: str, numbers: Mapping[str, float])
         for attack, excluding in EXCLUDED.items()
         if promised & excluding and numbers.get(exposed_by(attack), 0) > 0
     ]
+
+
+def _unknown_release(series: "Series", view: SeriesView, release: str) -> ReleaseAudit | None:
+    """A release that the ledger does not know; it is published all the same if an older private folder was put back."""
+    if not (series.published_folder / release).exists():
+        return None
+    flaw = f"release {release} is published, and the ledger does not know it; restore the latest private folder"
+    if view.records:
+        halt_series(series, release, [flaw])
+    return ReleaseAudit((flaw,), {}, halted=bool(view.records))
 
 
 def _latest_verdicts(series: "Series", ledger: Ledger) -> list[Verdict]:

@@ -16,6 +16,8 @@ on all releases up to this one. If it fails, the series is halted: nothing more 
 `reanon lift`. Execute it again at any time.
 """
 
+HALTED = ". The series is halted: correct the cause, then run `reanon lift`"
+
 
 def build_audit(assets: SeriesAssets) -> dg.AssetChecksDefinition:
     """The check, which has an answer for each release."""
@@ -47,7 +49,7 @@ def _result(found: ReleaseAudit) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(
         passed=False,
         severity=dg.AssetCheckSeverity.ERROR,
-        description=f"{found.flaws[0]}. The series is halted: correct the cause, then run `reanon lift`",
+        description=found.flaws[0] + (HALTED if found.halted else ""),
         metadata={
             "flaws": len(found.flaws),
             "what is wrong": dg.MetadataValue.md("\n".join(f"- {flaw}" for flaw in found.flaws)),

@@ -1,5 +1,6 @@
 """The check `audit` in Dagster: after a release, alone, and what follows when it fails."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from builders.assets import QUIET, Maker, said
 from builders.series import lively, write_series
 
 from reanon_dagster.asset_checks.standalone import audit as audit_module
+from reanon_dagster.assets.series_assets import SeriesAssets
+from reanon_dagster.automation import next_request
 from reanon_dagster.cli import main
 from reanon_dagster.definitions import series_definitions
 from reanon_dagster.releasing.series_view import read_view
@@ -74,6 +77,9 @@ def test_a_broken_file_fails_the_audit_and_halts_the_series_until_a_person_lifts
     assert "the audit of release r1 failed: r1/table.csv was changed" in refusal
     assert main(["publish", str(maker.path), "--quiet"]) == 1
     assert "clinic is halted since" in capsys.readouterr().err
+    asked = next_request(SeriesAssets(load_series(maker.path)))
+    assert isinstance(asked, dg.SkipReason)
+    assert "clinic is halted since" in (asked.skip_message or "")
     assert maker.made("release") == ["r1", "r2"]  # what is published stays green
     table(maker, "r1").write_bytes(right)
     assert answer(executed(maker, "r1")).passed
@@ -91,6 +97,32 @@ def test_a_release_that_is_not_published_is_not_judged_and_halts_nothing(maker: 
         assert found.severity is dg.AssetCheckSeverity.WARN
         assert found.description == "not judged: release r2 is not published yet"
     assert read_view(load_series(maker.path)).summary.halts == ()
+
+
+def test_an_older_private_folder_that_was_put_back_is_noticed_and_publishes_no_second_version(maker: Maker) -> None:
+    maker.make("r1")
+    private, saved = maker.path.parent / "private", maker.path.parent / "saved"
+    shutil.copytree(private, saved)
+    maker.make("r2")
+    shutil.rmtree(private)
+    shutil.copytree(saved, private)
+    for release in ("r1", "r2"):
+        found = answer(executed(maker, release))
+        assert found.severity is dg.AssetCheckSeverity.ERROR
+        assert "release r2 is published, and the ledger does not know it" in (found.description or "")
+    assert "clinic is halted since" in maker.refusal("r2")
+
+
+def test_a_lost_ledger_is_noticed_and_none_is_begun(maker: Maker) -> None:
+    maker.make("r1")
+    shutil.rmtree(maker.path.parent / "private")
+    found = answer(executed(maker, "r1"))
+    assert not found.passed
+    assert "restore the latest private folder" in (found.description or "")
+    assert "halted" not in (found.description or "")
+    assert main(["audit", str(maker.path), "--quiet"]) == 1
+    assert not (maker.path.parent / "private").exists()
+    assert "could expose people" in maker.refusal("r1")
 
 
 def test_the_audit_of_a_refused_release_is_shown_as_not_judged(maker: Maker) -> None:

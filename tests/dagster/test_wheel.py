@@ -58,5 +58,5 @@ def test_a_wheel_publishes_audits_and_loads_in_dagster_outside_the_repository(si
         site, tmp_path, "-c", f"{graph}; print(*(key.to_user_string() for key in graph.get_all_asset_keys()))"
     )
     assert located.returncode == 0, located.stderr
-    assert "hospital/published" in located.stdout
+    assert "hospital/release" in located.stdout
     assert "census" not in located.stdout, "the repository's demo series are not part of the wheel"

@@ -94,7 +94,8 @@ def test_the_sensor_reads_records_only(series: Path, reads: Counter[str]) -> Non
     repository = series_definitions(series).get_repository_def()
     reads.clear()
     with dg.DagsterInstance.ephemeral() as instance:
-        context = dg.build_sensor_context(instance, repository_def=repository)
+        resources = repository.get_top_level_resources()
+        context = dg.build_sensor_context(instance, repository_def=repository, resources=resources)
         tick = repository.get_sensor_def("clinic_snapshot_landed").evaluate_tick(context)
     assert [request.partition_key for request in tick.run_requests or []] == ["r3"]
     assert dict(reads) == {}

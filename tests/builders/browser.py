@@ -1,14 +1,22 @@
-"""Debian's chromium without a window: opens a page, waits until it is quiet, gives its text and a picture."""
+"""Debian's chromium without a window: opens pages, reads what a person sees, clicks, and takes pictures."""
 
-import os
-import re
+import base64
+import itertools
+import json
 import shutil
-import signal
 import subprocess
 import tempfile
-from contextlib import suppress
-from html import unescape
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
+
+from websockets.sync.client import ClientConnection, connect
+
+from builders.guard import end, guarded
 
 FLAGS = (
     "--headless",
@@ -18,10 +26,19 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--window-size=1500,1000",
-    "--virtual-time-budget=20000",
+    "--remote-debugging-port=0",
 )
-NOT_TEXT = re.compile(r"<(script|style)\b.*?</\1>|<!--.*?-->|<[^>]+>", re.DOTALL)
+# The innermost visible element with exactly this text, brought into view: the middle of it.
+FOUND = """(text => {
+  const all = [...document.querySelectorAll("a, button, [role], div, span")];
+  const found = all.filter(one => one.offsetParent && (one.innerText || "").trim() === text).at(-1);
+  if (!found) return null;
+  found.scrollIntoView({block: "center"});
+  const {x, y, width, height} = found.getBoundingClientRect();
+  return [x + width / 2, y + height / 2];
+})"""
+
+T = TypeVar("T")
 
 
 def chromium() -> str | None:
@@ -29,24 +46,97 @@ def chromium() -> str | None:
     return shutil.which("chromium") or shutil.which("chromium-browser")
 
 
-def opened(url: str, picture: Path, seconds: float = 90) -> str:
-    """The text of the page as a person sees it; a picture of it is written beside."""
+@dataclass(frozen=True)
+class Page:
+    """The one page of a browser."""
+
+    connection: ClientConnection
+    numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def open(self, url: str) -> None:
+        """Go to an address."""
+        self._call("Page.navigate", url=url)
+
+    def text(self) -> str:
+        """What a person can read on the page, from top to bottom."""
+        return str(self._value("document.body ? document.body.innerText : ''"))
+
+    def show(self, *words: str, seconds: float = 60) -> str:
+        """The page's text as soon as all the words are on it; a failure that names the missing ones."""
+
+        def shown() -> str | None:
+            text = self.text()
+            return text if all(word in text for word in words) else None
+
+        try:
+            return _soon(shown, seconds)
+        except TimeoutError:
+            text = self.text()
+            missing = [word for word in words if word not in text]
+            raise AssertionError(f"{missing} not shown on {self._value('location.href')}:\n{text[:5000]}") from None
+
+    def click(self, text: str, seconds: float = 30) -> None:
+        """Click on what has this text, as soon as it is there."""
+        x, y = _soon(lambda: self._value(f"{FOUND}({json.dumps(text)})"), seconds)
+        for kind in ("mousePressed", "mouseReleased"):
+            self._call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def picture(self, path: Path) -> None:
+        """Write what the window shows."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(base64.b64decode(self._call("Page.captureScreenshot", format="png")["data"]))
+
+    def resize(self, width: int, height: int) -> None:
+        """Give the window a size."""
+        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def _value(self, expression: str) -> Any:
+        return self._call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
+
+    def _call(self, method: str, **parameters: object) -> dict[str, Any]:
+        number = next(self.numbers)
+        self.connection.send(json.dumps({"id": number, "method": method, "params": parameters}))
+        while True:
+            answer = json.loads(self.connection.recv(timeout=60))
+            if answer.get("id") == number:
+                assert "error" not in answer, answer
+                return dict(answer["result"])
+
+
+@contextmanager
+def browsing(width: int = 1500, height: int = 1000) -> Iterator[Page]:
+    """A browser with one page; it ends with the block, or with this process."""
     browser = chromium()
     assert browser is not None
-    picture.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        process = subprocess.Popen(
-            [browser, *FLAGS, f"--user-data-dir={profile}", f"--screenshot={picture}", "--dump-dom", url],
-            stdout=subprocess.PIPE,
+        process = guarded(
+            [browser, *FLAGS, f"--user-data-dir={profile}", "about:blank"],
+            stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,
         )
         try:
-            page, _ = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            page = b""
+            with connect(_soon(lambda: _address(Path(profile)), 60), max_size=None) as connection:
+                page = Page(connection)
+                page.resize(width, height)
+                yield page
         finally:
-            with suppress(ProcessLookupError):  # the browser's own session: itself and its helpers
-                os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-    return " ".join(unescape(NOT_TEXT.sub(" ", page.decode("utf-8", errors="replace"))).split())
+            end(process)
+
+
+def _address(profile: Path) -> str | None:
+    """Where the browser listens, when it does."""
+    with suppress(OSError, IndexError):
+        port = (profile / "DevToolsActivePort").read_text().split()[0]
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/json", timeout=10) as answer:
+            return next((str(one["webSocketDebuggerUrl"]) for one in json.load(answer) if one["type"] == "page"), None)
+    return None
+
+
+def _soon(condition: Callable[[], T | None], seconds: float) -> T:
+    """What the condition gives, as soon as it gives something."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if (found := condition()) is not None:
+            return found
+        time.sleep(0.2)
+    raise TimeoutError(f"waited {seconds:.0f} s")

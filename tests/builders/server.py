@@ -1,48 +1,43 @@
-"""A real Dagster on loopback: webserver, daemon and code location, as `make ui` starts them."""
+"""What a test asks of a running Dagster: in GraphQL, as the UI does."""
 
 import json
-import os
-import shutil
-import signal
-import socket
 import subprocess
-import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import dagster as dg
-
-from reanon_dagster.definitions import ROOT
-
 MODULE = "reanon_dagster.definitions"
-REPOSITORY = {"repositoryName": "__repository__", "repositoryLocationName": MODULE}
-# The daemon looks at its backfills every 30 seconds and knows no setting for it. Nothing else is changed.
-QUICK_DAEMON = (
-    "import dagster._daemon.controller as controller; controller.DEFAULT_DAEMON_INTERVAL_SECONDS = 1; "
-    "from dagster._daemon.cli import cli; cli()"
-)
+REPOSITORY = "__repository__"
 ENDED = {"COMPLETED", "COMPLETED_SUCCESS", "COMPLETED_FAILED", "FAILED", "CANCELED"}
+RUN_ENDED = {"SUCCESS", "FAILURE", "CANCELED"}
 
 LAUNCH = """mutation($params: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $params) {
   __typename ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }"""
+LAUNCH_RUN = """mutation($params: ExecutionParams!) { launchRun(executionParams: $params) {
+  __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message } } }"""
 STATUS = """query($id: String!) { partitionBackfillOrError(backfillId: $id) {
   __typename ... on PartitionBackfill { status error { message } } } }"""
 RUNS = """query($filter: RunsFilter!) { runsOrError(filter: $filter) {
   ... on Runs { results { runId status startTime endTime tags { key value } } } } }"""
-LOCATIONS = """query { workspaceOrError { ... on Workspace { locationEntries {
-  name locationOrLoadError { __typename ... on PythonError { message } } } } } }"""
+FAILURE = """query($id: ID!) { logsForRun(runId: $id) { ... on EventConnection { events {
+  ... on ExecutionStepFailureEvent { error { message } failureMetadata { description } } } } } }"""
+CHECKS = """query($key: AssetKeyInput!) { assetNodeOrError(assetKey: $key) { ... on AssetNode { assetChecksOrError {
+  ... on AssetChecks { checks { name } } } } } }"""
+RESULTS = """query($key: AssetKeyInput!, $check: String!, $partition: String) {
+  assetCheckExecutions(assetKey: $key, checkName: $check, partition: $partition, limit: 20) {
+    runId status partition evaluation { severity description success targetMaterialization { runId } } } }"""
+DEPENDENCIES = """query($key: AssetKeyInput!) { assetNodeOrError(assetKey: $key) { ... on AssetNode {
+  dependencies { asset { assetKey { path } } partitionMapping { className description } } } } }"""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a backfill."""
+    """One run."""
 
     partition: str
     status: str
@@ -50,6 +45,18 @@ class Run:
     end: float
     id: str
     tags: dict[str, str]
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """The answer of one check for one partition."""
+
+    success: bool
+    severity: str
+    description: str
+    run: str
+    judged_materialization_of: str | None
+    """The run that made the materialization to which the answer is tied."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,7 @@ class Server:
         with urllib.request.urlopen(request, timeout=60) as answer:
             told = json.load(answer)
         assert not told.get("errors"), told["errors"]
-        return told["data"]
+        return dict(told["data"])
 
     def backfill_assets(self, series: str, partitions: Sequence[str]) -> str:
         """Launch an asset backfill of the releases, as the lineage page does; gives its id."""
@@ -80,13 +87,22 @@ class Server:
 
     def backfill_job(self, series: str, partitions: Sequence[str]) -> str:
         """Launch a backfill of the job, as the job's own page does; gives its id."""
-        selector = {"repositorySelector": REPOSITORY, "partitionSetName": f"{series}_release_partition_set"}
+        selector = {"repositorySelector": where(), "partitionSetName": f"{series}_release_partition_set"}
         return self._launch(selector=selector, partitionNames=list(partitions))
 
     def _launch(self, **params: object) -> str:
         told = self.ask(LAUNCH, params=params)["launchPartitionBackfill"]
         assert told["__typename"] == "LaunchBackfillSuccess", told
         return str(told["backfillId"])
+
+    def launch_run(self, series: str, tags: Mapping[str, str]) -> str:
+        """Launch one run of a series' job with these tags; gives its id."""
+        listed = [{"key": key, "value": value} for key, value in tags.items()]
+        selector = {**where(), "jobName": f"{series}_release"}
+        params = {"selector": selector, "runConfigData": "{}", "executionMetadata": {"tags": listed}}
+        told = self.ask(LAUNCH_RUN, params=params)["launchRun"]
+        assert told["__typename"] == "LaunchRunSuccess", told
+        return str(told["run"]["runId"])
 
     def end_of(self, backfill: str, seconds: float) -> str:
         """The status with which a backfill ends."""
@@ -97,34 +113,55 @@ class Server:
 
         return self.wait(ended, seconds, f"the backfill {backfill} to end")
 
+    def end_of_run(self, run: str, seconds: float) -> Run:
+        """A run when it has ended."""
+
+        def ended() -> Run | None:
+            (found,) = self.find_runs(runIds=[run])
+            return found if found.status in RUN_ENDED else None
+
+        return self.wait(ended, seconds, f"the run {run} to end")
+
     def runs(self, backfill: str) -> list[Run]:
         """The runs of a backfill in the order in which they began."""
-        answer = self.ask(RUNS, filter={"tags": [{"key": "dagster/backfill", "value": backfill}]})
+        return self.find_runs(tags=[{"key": "dagster/backfill", "value": backfill}])
+
+    def find_runs(self, **filters: object) -> list[Run]:
+        """The runs that meet the filters, in the order in which they began."""
         listed = []
-        for run in answer["runsOrError"]["results"]:
+        for run in self.ask(RUNS, filter=filters)["runsOrError"]["results"]:
             tags = {tag["key"]: tag["value"] for tag in run["tags"]}
-            listed.append(
-                Run(
-                    tags["dagster/partition"],
-                    run["status"],
-                    run["startTime"] or 0.0,
-                    run["endTime"] or 0.0,
-                    run["runId"],
-                    tags,
-                )
-            )
+            begun, ended = run["startTime"] or 0.0, run["endTime"] or 0.0
+            listed.append(Run(tags.get("dagster/partition", ""), run["status"], begun, ended, run["runId"], tags))
         return sorted(listed, key=lambda run: run.start)
 
-    def refusal(self, backfill: str) -> str:
-        """What the one failed step of a backfill's one run told the steward."""
-        (run,) = self.runs(backfill)
-        with dg.DagsterInstance.from_config(str(self.home)) as instance:
-            records = instance.get_records_for_run(run.id, of_type=dg.DagsterEventType.STEP_FAILURE).records
-        event = records[0].event_log_entry.dagster_event
-        assert event is not None
-        told = event.step_failure_data.user_failure_data
-        assert told is not None
-        return str(told.description)
+    def failure(self, run: str) -> str:
+        """What the one failed step of a run told the steward: a sentence, and no stack trace before it."""
+        events = self.ask(FAILURE, id=run)["logsForRun"]["events"]
+        (failed,) = [event for event in events if event]
+        first = failed["error"]["message"].splitlines()[0].partition(": ")[2]
+        assert first == failed["failureMetadata"]["description"]
+        return str(first)
+
+    def checks(self, series: str) -> list[str]:
+        """The names of the checks of a series' releases."""
+        told = self.ask(CHECKS, key={"path": [series, "release"]})["assetNodeOrError"]
+        return [check["name"] for check in told["assetChecksOrError"]["checks"]]
+
+    def check_result(self, series: str, check: str, partition: str) -> CheckResult:
+        """The latest answer of a check for a partition."""
+        key = {"path": [series, "release"]}
+        told = self.ask(RESULTS, key=key, check=check, partition=partition)["assetCheckExecutions"]
+        latest = next(one for one in told if one["evaluation"])
+        answer, tied = latest["evaluation"], latest["evaluation"]["targetMaterialization"]
+        return CheckResult(
+            answer["success"], answer["severity"], answer["description"], latest["runId"], tied and tied["runId"]
+        )
+
+    def dependencies(self, series: str) -> dict[str, dict[str, str] | None]:
+        """The assets that a release depends on, with the mapping of their partitions."""
+        told = self.ask(DEPENDENCIES, key={"path": [series, "release"]})["assetNodeOrError"]["dependencies"]
+        return {one["asset"]["assetKey"]["path"][-1]: one["partitionMapping"] for one in told}
 
     def wait(self, condition: Callable[[], T | None], seconds: float, what: str) -> T:
         """What the condition gives, as soon as it gives something; a failure that says what was waited for."""
@@ -143,76 +180,6 @@ class Server:
         return "\n".join(texts)
 
 
-@contextmanager
-def running(home: Path, series: Sequence[Path]) -> Iterator[Server]:
-    """A webserver and a daemon on this DAGSTER_HOME, which are ended whatever happens."""
-    home.mkdir(parents=True)
-    shutil.copy(ROOT / "reanon_dagster" / "dagster.yaml", home)
-    with (home / "dagster.yaml").open("a") as settings:
-        settings.write("\nrun_queue:\n  dequeue_interval_seconds: 1\n")
-    workspace = home / "workspace.yaml"
-    workspace.write_text(f"load_from:\n  - python_module: {MODULE}\n")
-    with dg.DagsterInstance.from_config(str(home)) as instance:  # one process makes the tables, as `dagster dev` does
-        instance.get_runs(limit=1)
-        instance.all_asset_keys()
-        instance.all_instigator_state()
-    environment = {
-        **os.environ,
-        "DAGSTER_HOME": str(home),
-        "REANON_SERIES": os.pathsep.join(map(str, series)),
-        "PYTHONWARNINGS": "",
-    }
-    port = _free_port()
-    commands = {
-        "webserver": ["-m", "dagster_webserver", "-h", "127.0.0.1", "-p", str(port), "-w", str(workspace)],
-        "daemon": ["-c", QUICK_DAEMON, "run", "-w", str(workspace)],
-    }
-    processes: list[subprocess.Popen[bytes]] = []
-    try:
-        for name, arguments in commands.items():
-            with (home / f"{name}.log").open("wb") as log:
-                processes.append(
-                    subprocess.Popen(
-                        [sys.executable, *arguments],
-                        cwd=ROOT,
-                        env=environment,
-                        stdout=log,
-                        stderr=subprocess.STDOUT,
-                        start_new_session=True,
-                    )
-                )
-        server = Server(port, home, tuple(processes))
-        server.wait(lambda: _loaded(server), 90, "the webserver to load the code location")
-        yield server
-    finally:
-        for process in processes:
-            _end(process)
-
-
-def _loaded(server: Server) -> bool | None:
-    try:
-        entries = server.ask(LOCATIONS)["workspaceOrError"]["locationEntries"]
-    except OSError:
-        return None
-    answers = [entry["locationOrLoadError"] for entry in entries]
-    if not answers or None in answers:
-        return None
-    assert all(one["__typename"] == "RepositoryLocation" for one in answers), answers
-    return True
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ask a process of ours to end, then end it with everything it has started: its session is its own."""
-    if process.poll() is None:
-        process.send_signal(signal.SIGINT)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(15)
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def where(location: str = MODULE) -> dict[str, str]:
+    """A repository as GraphQL names it."""
+    return {"repositoryName": REPOSITORY, "repositoryLocationName": location}

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 from builders.assets import FILLED, QUIET, Maker, checked, said, severities
 from builders.faults import Forgetful
+from builders.private_texts import private_texts
 from builders.series import lively, people, write_series
 from dagster._serdes import serialize_value
 
@@ -307,16 +308,6 @@ def test_the_command_and_the_assets_can_take_turns(maker: Maker, tmp_path: Path)
     assert main(["publish", str(maker.path), "--release", "r2", "--quiet"]) == 1
     assert published(tmp_path) == ["r1", "r2", "r3"]
     assert main(["audit", str(maker.path), "--attack", "intersection", "--quiet"]) == 0
-
-
-def private_texts(snapshots: Path) -> set[str]:
-    """What must not be found anywhere: ids, and rows as the files have them."""
-    texts = set()
-    for path in snapshots.glob("*.csv"):
-        for line in path.read_text().splitlines()[1:]:
-            person, rest = line.split(",", 1)
-            texts |= {person, f",{rest}"} if person else set()
-    return texts
 
 
 def test_no_id_and_no_row_is_found_in_the_event_log_the_compute_logs_data_docs_or_the_published_files(

@@ -1,7 +1,10 @@
-"""What a steward sees: the pages of a backfilled series in a real browser. The pictures are in build/screenshots."""
+"""What a steward sees: the pages of two series in a real browser. The pictures are in build/screenshots."""
+
+import re
+from collections.abc import Iterator
 
 import pytest
-from builders.browser import chromium, opened
+from builders.browser import Page, browsing, chromium
 from builders.server import MODULE, Server
 
 from reanon_dagster.definitions import ROOT
@@ -12,47 +15,76 @@ pytestmark = [
 ]
 
 PICTURES = ROOT / "build" / "screenshots"
-TRIES = 3
-GROUP = f"/locations/{MODULE}/asset-groups/steady/lineage"
+GROUP = f"/locations/{MODULE}/asset-groups"
 JUDGES = ("k_anonymity", "l_diversity", "m_invariance", "m_uniqueness", "well_formedness")
 PAGES = {
     "all-series": ("/asset-groups", ("census", "hospital", "steady")),
-    "lineage": (GROUP, ("steady", "snapshot", "candidate", "published", "evidence", "5 / 5 Passed", "filled")),
-    "partitions": (
-        "/assets/steady/candidate?view=partitions&partition=2024-05-01",
-        ("Materialized (8)", "Failed (0)", "2024-05-01", "previous release", "counterfeits"),
+    "lineage": (f"{GROUP}/steady/lineage", ("snapshot", "state", "release", "evidence", "filled", "DuckDB")),
+    "release": (
+        "/assets/steady/release",
+        ("what anyone may download", "Row count", "age_min", "This asset depends on earlier partitions of itself"),
     ),
-    "checks": ("/assets/steady/candidate?view=checks&checkDetail=m_invariance", (*JUDGES, "Succeeded", "Passed")),
-    "published": (
-        "/assets/steady/published",
-        ("What anyone may download", "Row count", "Freshness policy", "age_min", "disease", "manifest digest"),
+    "partition": (
+        "/assets/steady/release?view=partitions&partition=2024-05",
+        ("Materialized (8)", "Failed (0)", "2024-05", "previous release", "counterfeits"),
     ),
-    "evidence": (
-        "/assets/steady/evidence?view=events",
-        ("exposed by intersection", "query-error", "history", "peak memory"),
-    ),
+    "check": ("/assets/steady/release?view=checks&checkDetail=m_invariance", (*JUDGES, "Succeeded", "Passed")),
+    "evidence": ("/assets/steady/evidence", ("exposed by intersection", "peak memory", "history")),
 }
-WRONG = ("unexpected error", "went wrong", "PythonError", "not found", "could not be loaded", "Failed to", "Traceback")
+WRONG = ("unexpected error", "went wrong", "PythonError", "could not be loaded", "Failed to load", "Traceback")
 
 
 @pytest.fixture(scope="module")
-def ui(server: Server, backfilled: tuple[str, str]) -> Server:
-    """The server after a backfill, with the first-use modal dismissed."""
-    assert backfilled[1] == "COMPLETED_SUCCESS"
-    server.ask("mutation { setNuxSeen }")
-    return server
+def page(server: Server, backfilled: tuple[str, str], halted: tuple[str, str]) -> Iterator[Page]:
+    """A browser beside the server, after the backfills."""
+    with browsing() as opened:
+        yield opened
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_the_page_opens_without_error_and_shows_the_series(ui: Server, page: str) -> None:
-    path, expected = PAGES[page]
-    picture = PICTURES / f"{page}.png"
-    text, missing = "", list(expected)
-    for _ in range(TRIES):  # on a busy machine the page may be shown before its data has come
-        text = opened(f"{ui.url}{path}", picture)
-        missing = [word for word in expected if word not in text]
-        if not missing:
-            break
-    assert missing == [], f"{path} shows: {text[:3000]}"
-    assert [word for word in WRONG if word.lower() in text.lower()] == [], text[:3000]
-    assert picture.stat().st_size > 10_000
+def picture(page: Page, name: str) -> None:
+    path = PICTURES / f"{name}.png"
+    page.picture(path)
+    assert path.stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_opens_without_error_and_shows_the_series(server: Server, page: Page, name: str) -> None:
+    path, expected = PAGES[name]
+    page.open(f"{server.url}{path}")
+    text = page.show(*expected)
+    assert [word for word in WRONG if word.lower() in text.lower()] == [], text
+    assert "newsletter" not in text
+    picture(page, name)
+
+
+def test_the_numbers_of_all_releases_are_plotted(server: Server, page: Page) -> None:
+    page.open(f"{server.url}/assets/steady/release")
+    page.show("previous release")
+    page.click("Plots")
+    text = page.show("counterfeits", "groups", "people")
+    assert [word for word in WRONG if word.lower() in text.lower()] == [], text
+    picture(page, "plots")
+
+
+def test_which_release_failed_and_why_is_read_after_one_click_in_the_lineage(server: Server, page: Page) -> None:
+    page.open(f"{server.url}{GROUP}/faulty/lineage")
+    text = page.show("1 failed", "Passed")
+    picture(page, "lineage-after-a-fault")
+    judged = re.search(r"\d+ / \d+ Passed", text)
+    assert judged is not None
+    page.click(judged[0])
+    text = page.show("patient must be unique in a snapshot", "2024-04-30")
+    assert "Stack" not in text
+    assert "Traceback" not in text
+    picture(page, "checks-after-a-fault")
+
+
+def test_the_page_of_the_partition_that_failed_leads_to_the_sentence(server: Server, page: Page) -> None:
+    page.open(f"{server.url}/assets/faulty/release?view=partitions&partition=2024-04-30")
+    page.show("Failed (1)", "Materialized (3)", "failed, and did not materialize this asset")
+    picture(page, "partition-after-a-fault")
+    page.click("View logs")
+    text = page.show("RUN_FAILURE", "patient must be unique in a snapshot")
+    failure = text[text.index("RUN_FAILURE") :]
+    assert failure.index("patient must be unique") < failure.index("Stack Trace")
+    picture(page, "logs-after-a-fault")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from reanon_core.catalog import own_checks
+from reanon_core.catalog import EXCLUDED_ATTACKS, own_checks
 from reanon_core.judgement import history_verdicts
 from reanon_core.model.errors import counted
 from reanon_core.model.ledger import Ledger
@@ -21,11 +21,6 @@ from reanon_dagster.storage.connection import opened
 if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
     from reanon_dagster.storage.records import ReleaseRecord
-
-EXCLUDED: Mapping[str, frozenset[str]] = {
-    "intersection": frozenset({"m-invariance", "weak-m-invariance", "historical-safety"})
-}
-"""The attacks that expose no one where one of these checks is promised. Any other number is measured, not promised."""
 
 
 @dataclass(frozen=True)
@@ -78,12 +73,12 @@ def broken_promises(series: "Series", release: str, verdicts: Sequence[Verdict])
 
 def exposure_flaws(series: "Series", release: str, numbers: Mapping[str, float]) -> list[str]:
     """The attacks that expose people although the technique promises that they expose no one."""
-    promised = {promise.check for promise in series.technique.promises()}
+    excluded = {one for promise in series.technique.promises() for one in EXCLUDED_ATTACKS.get(promise.check, ())}
     return [
         f"the attack {attack} on the releases up to {release} exposes "
         f"{counted(int(numbers[exposed_by(attack)]), 'person', 'people')}, and the technique promises none"
-        for attack, excluding in EXCLUDED.items()
-        if promised & excluding and numbers.get(exposed_by(attack), 0) > 0
+        for attack in sorted(excluded)
+        if numbers.get(exposed_by(attack), 0) > 0
     ]
 
 

@@ -97,17 +97,19 @@ def read_continuable_view(series: "Series", *, dry_run: bool = False) -> SeriesV
     Raises: Refused if a frozen setting was changed, if the series is halted, or if there are releases that the private
     store does not know.
     """
-    published = any(series.published_folder.glob("*/manifest.json"))  # before the store: others may publish meanwhile
+    # Before the store, because others may publish meanwhile. A hidden folder is one that is still being copied.
+    published = {path.parent.name for path in series.published_folder.glob("[!.]*/manifest.json")}
     view = (
         SeriesView(series.private_folder, series_store.read_summary(series.private_folder))
         if dry_run
         else read_view(series)
     )
     require_unchanged(series, view.summary.frozen.get("fingerprint"))
-    if published and not view.records:
+    unknown = sorted(published - {record.release for record in view.records})
+    if unknown:
         raise Refused(
-            f"{series.name} has published releases that its private store does not know, and without them the next "
-            f"release could expose people; restore the private folder from a backup"
+            f"{series.name} has published releases that its private store does not know ({', '.join(unknown[:4])}), "
+            f"and without them the next release could expose people; restore the latest private folder from a backup"
         )
     require_not_halted(series.name, view.summary.halts)
     return view

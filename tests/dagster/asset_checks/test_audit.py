@@ -110,7 +110,7 @@ def test_an_older_private_folder_that_was_put_back_is_noticed_and_publishes_no_s
         found = answer(executed(maker, release))
         assert found.severity is dg.AssetCheckSeverity.ERROR
         assert "release r2 is published, and the ledger does not know it" in (found.description or "")
-    assert "clinic is halted since" in maker.refusal("r2")
+    assert "private store does not know (r2)" in maker.refusal("r2")
 
 
 def test_a_lost_ledger_is_noticed_and_none_is_begun(maker: Maker) -> None:

@@ -16,6 +16,7 @@ from builders.series import SERIES, lively, write_series
 from pins.cases import STORES
 from pins.runner import STORED
 
+from reanon_core.catalog import ATTACKS, CHECKS, EXCLUDED_ATTACKS
 from reanon_core.model.ledger import Entry
 from reanon_dagster.releasing import release_audit
 from reanon_dagster.releasing.frozen_settings import continued
@@ -55,6 +56,21 @@ def test_every_table_that_the_first_version_published_is_read_back_as_the_ledger
     assert published_flaws(series, records) == []
     for record, entry in zip(records, entries(series), strict=True):
         assert table_flaws(series.published_folder / record.release, entry) == []
+
+
+@pytest.mark.parametrize("name", ["minv-episode", "cor-lifespan"])
+def test_the_attacks_that_a_promise_excludes_expose_no_one(name: str, tmp_path: Path) -> None:
+    with tarfile.open(STORED / f"{name}.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="tar")
+    series = continued(load_series(tmp_path))
+    excluded = {one for promise in series.technique.promises() for one in EXCLUDED_ATTACKS.get(promise.check, ())}
+    assert excluded
+    assert excluded <= set(ATTACKS)
+    assert set(EXCLUDED_ATTACKS) <= set(CHECKS)
+    found = audit_release(series, read_view(series).records[-1].release)
+    assert found is not None
+    assert found.flaws == ()
+    assert {attack: found.numbers[f"people exposed by {attack}"] for attack in excluded} == dict.fromkeys(excluded, 0)
 
 
 @pytest.mark.parametrize("text", [SERIES, DECOUPLED], ids=["boxes", "decoupled"])

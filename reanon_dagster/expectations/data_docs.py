@@ -56,8 +56,10 @@ def _figures(verdict: Verdict) -> str:
     return "; ".join([first, *(f"{name} {number:,.6g}" for name, number in verdict.observed.items() if number)])
 
 
-def write_data_docs(folder: Path, title: str, release: str, suites: Sequence[Suite]) -> Path:
-    """Judge the suites, write a page for each, list them with those of earlier judgements, and return the list's path.
+def write_data_docs(folder: Path, title: str, release: str, suites: Sequence[Suite]) -> tuple[Path, set[str]]:
+    """Judge the suites, write a page for each, and list them with those of earlier judgements.
+
+    Returns the path of the list, and the names of the suites that fail.
 
     Nothing leaves the machine, and nothing but aggregates reaches the disk; only the owner may read it.
     """
@@ -67,12 +69,13 @@ def write_data_docs(folder: Path, title: str, release: str, suites: Sequence[Sui
         folder.chmod(0o700)
         known = folder / _LIST
         listed = json.loads(known.read_text(encoding="utf-8")) if known.exists() else []
-        listed = [*(_written(folder, release, suite) for suite in suites), *listed]
+        judged = [_written(folder, release, suite) for suite in suites]
+        listed = [*judged, *listed]
         known.write_text(json.dumps(listed), encoding="utf-8")
         (folder / "index.html").write_text(index_page(title, listed), encoding="utf-8")
     finally:
         os.umask(mask)
-    return folder / "index.html"
+    return folder / "index.html", {str(one["suite"]) for one in judged if not one["holds"]}
 
 
 def _written(folder: Path, release: str, suite: Suite) -> dict[str, object]:

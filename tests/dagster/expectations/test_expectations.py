@@ -122,16 +122,6 @@ def test_typed_sources_are_judged_like_text(tmp_path: Path) -> None:
     assert is_readable(series)
 
 
-def test_a_fault_of_the_reader_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader that overlooks a domain does not deceive the expectations: they do not use its codes."""
-    series, frame = series_in(tmp_path), snapshot()
-    frame.loc[7, "age"] = 111
-    frame.to_csv(tmp_path / "snapshots" / "r1.csv", index=False)
-    monkeypatch.setattr("reanon_core.model.coding._outside", lambda *_: [])
-    assert is_readable(series)
-    assert failed(series) == {"age: be_between"}
-
-
 @pytest.mark.parametrize("drift", [None, 0.3, 0.7])
 def test_the_drift_is_judged_like_the_check_drift(drift: float | None, tmp_path: Path) -> None:
     text = TEXT + (f"max_drift: {drift}\n" if drift else "")

@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from reanon_core.model.errors import counted
 from reanon_core.model.verdict import Verdict
 from reanon_dagster.expectations.evaluation import evaluate
 from reanon_dagster.expectations.pages import index_page, result_page
@@ -50,8 +51,7 @@ def verdict_suite(verdicts: Sequence[Verdict]) -> Suite:
 
 
 def _figures(verdict: Verdict) -> str:
-    count = verdict.violations
-    first = "no violations" if count == 0 else f"{count:,} violation{'' if count == 1 else 's'}"
+    first = counted(verdict.violations, "violation", "violations") if verdict.violations else "no violations"
     # Checks count many kinds of violation: zeros would hide the numbers that matter.
     return "; ".join([first, *(f"{name} {number:,.6g}" for name, number in verdict.observed.items() if number)])
 
@@ -69,8 +69,7 @@ def write_data_docs(folder: Path, title: str, release: str, suites: Sequence[Sui
         folder.chmod(0o700)
         known = folder / _LIST
         listed = json.loads(known.read_text(encoding="utf-8")) if known.exists() else []
-        judged = [_written(folder, release, suite) for suite in suites]
-        listed = [*judged, *listed]
+        listed[:0] = judged = [_written(folder, release, suite) for suite in suites]
         known.write_text(json.dumps(listed), encoding="utf-8")
         (folder / "index.html").write_text(index_page(title, listed), encoding="utf-8")
     finally:

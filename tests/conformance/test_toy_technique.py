@@ -171,7 +171,7 @@ def test_the_command_publishes_it_and_checks_what_it_promises(
     table = pq.read_table(tmp_path / "published" / "clinic" / "r5" / "table.parquet")
     assert min(table["group_id"].value_counts().field("counts").to_pylist()) >= 8
     assert main(["trace", str(path), "--release", "r1", "--out", str(tmp_path / "t.parquet"), "--quiet"]) == 0
-    assert main(["trace", str(path), "--release", "r1", "--out", str(tmp_path / "t.parquet"), "--worlds"]) == 2
+    assert main(["trace", str(path), "--release", "r1", "--out", str(tmp_path / "w.parquet"), "--worlds"]) == 2
     assert "blocks has no worlds" in capsys.readouterr().err
 
 
@@ -189,7 +189,7 @@ def test_the_assets_publish_it(series: Callable[..., Path]) -> None:
         result = maker.make("r1")
         assert result.success
         assert {"well_formedness", "k_anonymity", "l_diversity"} <= set(checked(result))
-        assert maker.made("published") == ["r1"]
+        assert maker.made("release") == ["r1"]
         evidence = maker.metadata("evidence")
         assert {"people exposed by intersection", "query error"} <= set(evidence)
         assert not any("background" in name for name in evidence)

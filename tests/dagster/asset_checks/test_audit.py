@@ -15,6 +15,7 @@ from reanon_dagster.automation import next_request
 from reanon_dagster.cli import main
 from reanon_dagster.definitions import series_definitions
 from reanon_dagster.releasing.series_view import read_view
+from reanon_dagster.resources import ENVIRONMENT
 from reanon_dagster.series.series_file import load_series
 
 
@@ -82,7 +83,7 @@ def test_a_broken_file_fails_the_audit_and_halts_the_series_until_a_person_lifts
     assert "the audit of release r1 failed: r1/table.csv was changed" in refusal
     assert main(["publish", str(maker.path), "--quiet"]) == 1
     assert "clinic is halted since" in capsys.readouterr().err
-    asked = next_request(SeriesAssets(load_series(maker.path)))
+    asked = next_request(SeriesAssets(load_series(maker.path)), ENVIRONMENT)
     assert isinstance(asked, dg.SkipReason)
     assert "clinic is halted since" in (asked.skip_message or "")
     assert maker.made("release") == ["r2"]  # what is published stays green

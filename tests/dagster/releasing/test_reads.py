@@ -82,12 +82,12 @@ def test_a_first_release_unpacks_nothing(tmp_path: Path, reads: Counter[str]) ->
     assert dict(reads) == {"table": 1, "coding": 1}
 
 
-def test_a_release_in_dagster_reads_each_thing_once(series: Path, reads: Counter[str]) -> None:
+def test_a_release_in_dagster_reads_each_thing_once_and_its_table_again_for_data_docs(series: Path, reads: Counter[str]) -> None:
     with dg.DagsterInstance.ephemeral() as instance:
         maker = Maker(series, instance)
         reads.clear()
         assert maker.make("r3").success
-    assert dict(reads) == {"state": 1, "memories": 1, "table": 1, "coding": 1}
+    assert dict(reads) == {"state": 1, "memories": 1, "table": 2, "coding": 1}  # Data Docs look at the table themselves
 
 
 def test_the_sensor_reads_records_only(series: Path, reads: Counter[str]) -> None:

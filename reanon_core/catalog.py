@@ -94,6 +94,13 @@ ATTACKS: dict[str, type[Attack]] = {
     "linkage": LinkageAttack,
 }
 
+EXCLUDED_ATTACKS: dict[str, frozenset[str]] = {
+    "m-invariance": frozenset({"intersection"}),
+    "weak-m-invariance": frozenset({"intersection"}),
+    "historical-safety": frozenset({"intersection"}),
+}
+"""The attacks that expose no one where this check holds in every release: a person's whole signature stays possible."""
+
 METRICS: dict[str, type[Metric]] = {
     "query-error": CountingQueryError,
     "gcp": GlobalCertaintyPenalty,

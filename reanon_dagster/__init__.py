@@ -1,8 +1,9 @@
 """The product around the core: series files, the store, the command and the Dagster assets.
 
-From Python, `open_series("series.yaml")` opens a series on disk.
+From Python, `open_series("series.yaml")` opens a series on disk. In a `dg` project, `SeriesComponent` wraps a series.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,10 +11,19 @@ if TYPE_CHECKING:
 
 __all__ = ["StoredSeries", "open_series"]
 
+HOMES = {
+    "StoredSeries": "reanon_dagster.stored_series",
+    "open_series": "reanon_dagster.stored_series",
+    "SeriesComponent": "reanon_dagster.definitions",
+}
+"""Where each exported name is defined. A name is imported when it is used: the command must load none of them."""
+
 
 def __getattr__(name: str) -> object:
-    if name not in __all__:
+    if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from reanon_dagster import stored_series  # the command must not load it
+    return getattr(import_module(HOMES[name]), name)
 
-    return getattr(stored_series, name)
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *HOMES})  # `dg` finds components by their names here

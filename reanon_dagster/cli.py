@@ -56,7 +56,9 @@ def parser() -> argparse.ArgumentParser:
     _series(publish)
     publish.add_argument("--release", metavar="R", help="the release to publish, which must be the next one")
     _seed(publish)
-    publish.add_argument(
+    extent = publish.add_mutually_exclusive_group()
+    extent.add_argument("--dry-run", action="store_true", help="compute and judge the release, and write nothing")
+    extent.add_argument(
         "--data-docs",
         action="store_true",
         help="also write what was judged as private HTML pages, with Great Expectations",
@@ -93,6 +95,16 @@ def parser() -> argparse.ArgumentParser:
     audit.add_argument(
         "--seed", type=_seed_number, default=0, metavar="N", help="the seed that draws the people for --compromised"
     )
+
+    lift = _command(commands, "lift", "lift the halt of a series, which a failed audit has set")
+    _series(lift)
+    lift.add_argument("--because", metavar="REASON", required=True, help="why the series may go on; it is recorded")
+
+    verify = _command(commands, "verify", "verify a published folder against its own manifests; for anyone")
+    verify.add_argument(
+        "folder", type=Path, metavar="PUBLISHED", help="the public folder of a series, or of one of its releases"
+    )
+    verify.add_argument("--json", type=Path, metavar="F", help="also write the result to this file")
     return top
 
 

@@ -1,16 +1,21 @@
-"""The Dagster definitions: assets, checks, job, schedule and sensor of every series that is found."""
+"""The Dagster definitions: assets, checks, job, schedule and sensor of every series that is found, or of one."""
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 
 import dagster as dg
+from pydantic import Field
 
 from reanon_core.model.errors import ReanonError
+from reanon_dagster.asset_checks.standalone.audit import build_audit
+from reanon_dagster.asset_checks.standalone.on_time import build_on_time, on_time_schedule
 from reanon_dagster.assets.described import described_assets
 from reanon_dagster.assets.release import build_release
 from reanon_dagster.assets.series_assets import SeriesAssets
-from reanon_dagster.automation import cadence_schedule, landing_sensor, release_job
-from reanon_dagster.series.discovery import find_series
+from reanon_dagster.automation import cadence_schedule, release_job, triggers
+from reanon_dagster.resources import ENVIRONMENT, SeriesEnvironment
+from reanon_dagster.series.discovery import FILE, find_series
 from reanon_dagster.series.series_file import load_series
 
 CHECKOUT = Path(__file__).parents[1]
@@ -19,44 +24,58 @@ ROOT = CHECKOUT if (CHECKOUT / "pyproject.toml").is_file() else Path.cwd()
 LOG = logging.getLogger("reanon")
 
 
-def series_definitions(path: Path) -> dg.Definitions:
+def series_definitions(path: Path, environment: SeriesEnvironment = ENVIRONMENT) -> dg.Definitions:
     """The definitions of one series file.
 
     Raises: every error of ours.
     """
-    assets = SeriesAssets(load_series(path))
+    assets = SeriesAssets(load_series(path), path)
     job = release_job(assets)
     schedule = cadence_schedule(assets, job)
+    check_jobs, check_schedules = on_time_schedule(assets)
     return dg.Definitions(
         assets=[build_release(assets), *described_assets(assets)],
-        jobs=[job],
-        schedules=[schedule] if schedule else [],
-        sensors=[landing_sensor(assets, job)],
+        asset_checks=[build_audit(assets), *build_on_time(assets)],
+        jobs=[job, *check_jobs],
+        schedules=[*([schedule] if schedule else []), *check_schedules],
+        sensors=triggers(assets, job),
+        resources={"series_environment": environment},
     )
 
 
-def broken_definitions(path: Path, error: ReanonError) -> dg.Definitions:
+def broken_definitions(path: Path, errors: Sequence[str]) -> dg.Definitions:
     """An asset in place of an invalid series file, which shows its errors; other series are not affected."""
-    name = "".join(letter if letter.isalnum() else "_" for letter in path.parent.name)
+    name = path.parent.name if path.name == FILE else f"{path.parent.name}_{path.stem}"
+    group = "".join(letter if letter.isalnum() else "_" for letter in name)
     spec = dg.AssetSpec(
-        dg.AssetKey([name, "broken"]),
-        group_name=name,
+        dg.AssetKey([group, "broken"]),
+        group_name=group,
         description=f"**{path.parent.name}/{path.name} is invalid and was not loaded.**\n\n"
-        + "\n".join(f"- {sentence}" for sentence in error.redacted().splitlines()),
+        + "\n".join(f"- {sentence}" for sentence in errors),
     )
     return dg.Definitions(assets=[spec])
 
 
-def build_definitions(root: Path = ROOT) -> dg.Definitions:
+def examined_definitions(
+    path: Path, environment: SeriesEnvironment = ENVIRONMENT
+) -> tuple[dg.Definitions, Sequence[str]]:
+    """The definitions of a series file, or an asset in its place and the errors of the file."""
+    try:
+        return series_definitions(path, environment), []
+    except ReanonError as error:
+        errors = error.redacted().splitlines()
+    except Exception as error:
+        errors = [f"unexpected {type(error).__name__}; run `reanon validate` to see it"]
+    return broken_definitions(path, errors), errors
+
+
+def build_definitions(root: Path = ROOT, environment: SeriesEnvironment = ENVIRONMENT) -> dg.Definitions:
     """All series under data/ and in REANON_SERIES; the errors of all invalid files are reported together."""
     loaded, problems = [], []
     seen: set[dg.AssetKey] = set()
     for path in find_series(root):
-        try:
-            definitions = series_definitions(path)
-        except ReanonError as error:
-            problems += [f"{path.parent.name}: {sentence}" for sentence in error.redacted().splitlines()]
-            definitions = broken_definitions(path, error)
+        definitions, errors = examined_definitions(path, environment)
+        problems += [f"{path.parent.name}: {sentence}" for sentence in errors]
         keys = {key for asset in definitions.assets or () for key in _keys(asset)}
         if keys & seen:
             problems.append(f"{path.parent.name}: another series has the same name; rename one of the two")
@@ -74,4 +93,25 @@ def _keys(asset: object) -> set[dg.AssetKey]:
     return {asset.key} if isinstance(asset, dg.AssetSpec) else set()
 
 
-defs = build_definitions()
+@dg.definitions
+def defs() -> dg.Definitions:
+    """What `workspace.yaml` and `dg` load. Nothing is read before they do."""
+    return build_definitions()
+
+
+class SeriesComponent(dg.Component, dg.Model, dg.Resolvable):
+    """A series in a `dg` project: the assets, checks, job, schedule and sensor that its series.yaml describes.
+
+    An invalid series file becomes an asset that shows its errors, and other components are not affected.
+    """
+
+    series: str = Field(description="The series file, or its folder. A relative path starts in the component's folder.")
+
+    def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
+        """The definitions of the series."""
+        path = context.path / self.series
+        path = path / FILE if path.is_dir() else path
+        definitions, errors = examined_definitions(path)
+        if errors:
+            LOG.error("invalid series file %s/%s:\n%s", path.parent.name, path.name, "\n".join(errors))
+        return definitions

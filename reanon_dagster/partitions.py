@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 
 import dagster as dg
 
@@ -63,14 +63,20 @@ def _days(names: Sequence[str]) -> list[date] | None:
 
 
 def _day_windows(days: Sequence[date]) -> dg.TimeWindowPartitionsDefinition:
-    """Daily windows for the days of releases only, so that the previous window is the previous release."""
+    """Windows that begin on the days of releases only, so that the previous window is the previous release.
+
+    They tick on the listed days of every month, and the other ticks are excluded: each check and asset has a copy of
+    the exclusions, and Dagster sends all of them in one message.
+    """
+    listed = ",".join(map(str, sorted({day.day for day in days})))
+    cron = CronCalendar.of(f"0 0 {listed} * *", days[0].isoformat())
     chosen = set(days)
-    span = [days[0] + timedelta(days=ahead) for ahead in range((days[-1] - days[0]).days)]
+    ticks = [date.fromisoformat(tick) for tick in cron.due(days[-1])]
     return dg.TimeWindowPartitionsDefinition(
         start=days[0].isoformat(),
-        end=(days[-1] + timedelta(days=1)).isoformat(),
+        end=cron.next_after(days[-1].isoformat()),
         fmt=DAY,
-        cron_schedule=CRON["daily"],
-        exclusions=[datetime(day.year, day.month, day.day) for day in span if day not in chosen],  # noqa: DTZ001
+        cron_schedule=cron.expression,
+        exclusions=[datetime(day.year, day.month, day.day) for day in ticks if day not in chosen],  # noqa: DTZ001
         end_offset=len(days),  # a name is always due, even if its day is in the future
     )

@@ -1,1 +1,1 @@
-"""Verdicts as Dagster asset checks: the only translation."""
+"""Verdicts as Dagster asset checks, and checks that run after a release."""

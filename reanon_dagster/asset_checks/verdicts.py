@@ -1,12 +1,24 @@
 """Verdict to AssetCheckResult, and the specs that announce them."""
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import dagster as dg
 
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Check
+
+AUDIT, ON_TIME = "audit", "on_time"
+"""The checks that have a step of their own."""
+
+
+@contextmanager
+def preview_allowed() -> Iterator[None]:
+    """Define a check with partitions without a warning: Dagster calls that a preview."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dg.PreviewWarning)
+        yield
 
 
 def check_name(name: str) -> str:
@@ -21,8 +33,7 @@ def spec(
 
     `blocking` is what Dagster's page shows. What really blocks is the step, which fails with the check.
     """
-    with warnings.catch_warnings():  # Dagster calls partitioned checks a preview
-        warnings.simplefilter("ignore", dg.PreviewWarning)
+    with preview_allowed():
         return dg.AssetCheckSpec(
             check_name(name), asset=asset, description=description, partitions_def=partitions, blocking=blocking
         )
@@ -37,21 +48,23 @@ def specs(
     ]
 
 
+def unjudged(name: str, asset: dg.AssetKey, reason: str) -> dg.AssetCheckResult:
+    """What Dagster records of a check that could not judge: a warning, not a failure."""
+    return dg.AssetCheckResult(
+        check_name=name,
+        asset_key=asset,
+        passed=False,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=f"not judged: {reason}",
+    )
+
+
 def not_judged(names: Iterable[str], asset: dg.AssetKey, reason: str) -> list[dg.AssetCheckResult]:
     """What Dagster records of checks whose release was refused before they could judge it: a warning, not a failure.
 
     Without a result it would show them as failed.
     """
-    return [
-        dg.AssetCheckResult(
-            check_name=name,
-            asset_key=asset,
-            passed=False,
-            severity=dg.AssetCheckSeverity.WARN,
-            description=f"not judged: {reason}",
-        )
-        for name in names
-    ]
+    return [unjudged(name, asset, reason) for name in names]
 
 
 def results(verdicts: Iterable[Verdict], asset: dg.AssetKey) -> list[dg.AssetCheckResult]:

@@ -1,1 +1,1 @@
-"""The assets of a series: snapshot, candidate, published, evidence. Each body loads, calls, stores, describes."""
+"""The assets of a series: `release`, which makes a release, and `snapshot`, `state`, `evidence`, which it fills."""

@@ -6,6 +6,7 @@ partitions of these with what it knows (docs/decisions/0011-one-asset-for-a-rele
 
 import dagster as dg
 
+from reanon_dagster.assets.code_references import code_references
 from reanon_dagster.assets.series_assets import SeriesAssets
 
 SNAPSHOT = """
@@ -27,8 +28,9 @@ is named.
 
 def described_assets(assets: SeriesAssets) -> list[dg.AssetSpec]:
     """The three assets, with the release's partitions."""
+    file = code_references(assets.file)
     return [
-        assets.spec("snapshot", SNAPSHOT, kinds={"table"}),
-        assets.spec("state", STATE, kinds={"duckdb"}),
-        assets.spec("evidence", EVIDENCE, kinds={"python"}, deps=[assets.key("release")]),
+        assets.spec("snapshot", SNAPSHOT, kinds={assets.series.config.source.format}, metadata=file),
+        assets.spec("state", STATE, kinds={"duckdb"}, metadata=file),
+        assets.spec("evidence", EVIDENCE, kinds={"python"}, deps=[assets.key("release")], metadata=file),
     ]

@@ -1,7 +1,8 @@
 """What Dagster shows of a release: aggregates, schema, lineage. Never a row, never a person."""
 
 import json
-from collections.abc import Sequence
+import resource
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -10,7 +11,6 @@ from reanon_core.model.published_columns import PublishedColumn, Role, published
 from reanon_core.model.schema import Kind, Schema
 from reanon_dagster.assets.plots import history_plot
 from reanon_dagster.releasing.candidate import Candidate
-from reanon_dagster.releasing.evidence import Evidence
 from reanon_dagster.releasing.query_error import MEANING, typical_count
 from reanon_dagster.series.series import Series
 from reanon_dagster.storage.published_folder import MANIFEST
@@ -18,6 +18,8 @@ from reanon_dagster.storage.records import ReleaseRecord, StateSummary
 
 Metadata = dict[str, Any]
 TYPES = {Kind.NUMERIC: "number", Kind.DATE: "date", Kind.CATEGORICAL: "string"}
+RECENT = 30
+"""The number of releases in the picture of the history, at most."""
 NOTHING_TO_DO = {"nothing to do": "published, same snapshot"}
 
 
@@ -48,11 +50,12 @@ def _boxes_of_people(manifest: Metadata) -> Metadata:
     return {"rows of values": manifest["values"], "k": manifest["k"]} if manifest.get("form") == "decoupled" else {}
 
 
-def evidence_metadata(found: Evidence) -> Metadata:
-    """What the attacks found and the metrics measured, and a picture of all releases so far."""
+def evidence_metadata(record: ReleaseRecord, numbers: Mapping[str, float]) -> Metadata:
+    """What the attacks found and the metrics measured."""
     return {
-        **{name: readable(value) for name, value in found.numbers.items()},
-        "history": dg.MetadataValue.md(history_plot(found.history)),
+        "release": record.release,
+        **{name: readable(value) for name, value in numbers.items()},
+        **_query_error(record.query_error),
     }
 
 
@@ -62,8 +65,8 @@ def readable(value: float) -> float:
 
 
 def remarks(candidate: Candidate) -> Metadata:
-    """Why people are withheld, and what the steward must read: counts and sentences without any value of the data."""
-    remarks: Metadata = {}
+    """How many people were selected, why some are withheld, what the steward must read: never a value of the data."""
+    remarks: Metadata = {"selected": int(candidate.entry.snapshot.selection.sum())}
     if candidate.withheld:
         lines = [f"| {count:,} | {reason} |" for reason, count in candidate.withheld.items()]
         remarks["withheld because"] = dg.MetadataValue.md("\n".join(["| people | reason |", "|---|---|", *lines]))
@@ -75,12 +78,16 @@ def remarks(candidate: Candidate) -> Metadata:
 def release_metadata(series: Series, records: Sequence[ReleaseRecord], snapshot: dg.AssetKey) -> Metadata:
     """The numbers of the latest release, its columns and where they come from, and the release that it builds on."""
     record, before = records[-1], records[-2] if len(records) > 1 else None
-    manifest = json.loads((series.published_folder / record.release / MANIFEST).read_text(encoding="utf-8"))
+    recent = records[-RECENT:]
+    manifests = [_manifest(series, one) for one in recent]
+    manifest = manifests[-1]
     grouped = manifest["groups"] is not None
     columns = published_columns(series.schema, manifest.get("columns"), grouped=grouped)
     return {
         "release": record.release,
+        "history": dg.MetadataValue.md(history_plot([one.release for one in recent], _history(recent, manifests))),
         "people": record.people,
+        "rows": manifest["rows"],
         "dagster/row_count": manifest["rows"],
         **({"groups": manifest["groups"]} if grouped else {}),
         **_boxes_of_people(manifest),
@@ -89,6 +96,7 @@ def release_metadata(series: Series, records: Sequence[ReleaseRecord], snapshot:
         **_query_error(record.query_error),
         "not selected": manifest["dirty"],
         "seconds": round(record.seconds, 3),
+        "peak memory, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "previous release": before.release if before else "none: this is the first",
         "previous release's digest": before.candidate_digest if before else "none",
         "candidate digest": record.candidate_digest,
@@ -105,6 +113,21 @@ def release_metadata(series: Series, records: Sequence[ReleaseRecord], snapshot:
                 if column.source
             }
         ),
+    }
+
+
+def _manifest(series: Series, record: ReleaseRecord) -> Metadata:
+    path = series.published_folder / record.release / MANIFEST
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+
+
+def _history(records: Sequence[ReleaseRecord], manifests: Sequence[Metadata]) -> dict[str, list[float]]:
+    """The numbers of the picture; a release whose published files are gone has no bar."""
+    return {
+        "rows": [one.get("rows", 0) for one in manifests],
+        "counterfeits": [one.get("counterfeits", 0) for one in manifests],
+        "withheld": [record.withheld for record in records],
+        "query error": [record.query_error or 0.0 for record in records],
     }
 
 

@@ -1,15 +1,17 @@
 """The release: computed, judged, and published or refused, in one step."""
 
-import resource
 import time
 from collections.abc import Iterator
-from datetime import date
+from pathlib import Path
 
 import dagster as dg
 
 from reanon_core.model.errors import InvalidSnapshot, ReanonError
+from reanon_dagster.asset_checks.standalone_results import record_on_time, record_unaudited
 from reanon_dagster.asset_checks.verdicts import not_judged, results, spec, specs
-from reanon_dagster.assets.freshness import freshness_policy
+from reanon_dagster.assets.automation_condition import automation_condition, requested_along
+from reanon_dagster.assets.code_references import code_references
+from reanon_dagster.assets.expectation_check import EXPECTATIONS, expectation_results, expectation_specs
 from reanon_dagster.assets.metadata import (
     NOTHING_TO_DO,
     Metadata,
@@ -28,8 +30,10 @@ from reanon_dagster.releasing.gate import accept, require_acceptable
 from reanon_dagster.releasing.judged_candidate import checks_of
 from reanon_dagster.releasing.release import refusal_recorded
 from reanon_dagster.releasing.release_order import awaited
-from reanon_dagster.releasing.release_suites import documented_candidate
+from reanon_dagster.releasing.release_suites import JUDGED, document_release, documented_candidate
 from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
+from reanon_dagster.releasing.steward_expectations import ExpectationsFailed
+from reanon_dagster.resources import SeriesEnvironment
 from reanon_dagster.series.series import Series
 from reanon_dagster.sources.snapshot_location import SnapshotMissing
 from reanon_dagster.storage.records import ReleaseRecord
@@ -58,6 +62,7 @@ def build_release(assets: SeriesAssets) -> dg.AssetsDefinition:
     checks = [
         spec("valid", key, "The snapshot can be used.", assets.partitions),
         spec("drift", key, "The number of people is close to that of the release before.", assets.partitions),
+        *expectation_specs(assets),
         *specs(checks_of(assets.series), key, assets.partitions),
     ]
 
@@ -67,59 +72,82 @@ def build_release(assets: SeriesAssets) -> dg.AssetsDefinition:
         deps=[assets.key("snapshot"), *(dg.AssetDep(one, partition_mapping=before) for one in chain)],
         check_specs=checks,
         output_required=False,  # `look_only` makes none
-        kinds={"python", "parquet"},
-        freshness_policy=freshness_policy(assets.series.calendar),
+        kinds={"python", *assets.series.config.publish.formats},
+        metadata=code_references(Path(__file__), assets.file),
+        automation_condition=automation_condition(assets),
     )
-    def release(context: dg.AssetExecutionContext, config: ReleaseConfig) -> Made:
+    def release(
+        context: dg.AssetExecutionContext, config: ReleaseConfig, series_environment: SeriesEnvironment
+    ) -> Made:
         with refusals_as_failures():
-            yield from _made(assets, context, [check.name for check in checks], look_only=config.look_only)
+            try:
+                yield from _made(assets, context, [check.name for check in checks], config, series_environment)
+            except ReanonError as error:
+                record_unaudited(context, key, error.redacted())
+                raise
+            finally:
+                placed = series_environment.placed(assets.series)
+                record_on_time(context, assets.key("state"), placed, series_environment.day())
 
     return release
 
 
-def _made(assets: SeriesAssets, context: dg.AssetExecutionContext, checks: list[str], *, look_only: bool) -> Made:
+def _made(
+    assets: SeriesAssets,
+    context: dg.AssetExecutionContext,
+    checks: list[str],
+    config: ReleaseConfig,
+    environment: SeriesEnvironment,
+) -> Made:
     """Compute and judge; then refuse, or commit and describe.
 
     Raises: every error of ours.
     """
-    name, key = assets.release(context), assets.key("release")
-    pages: list[str] = []
+    key = assets.key("release")
     try:
-        series = assets.continued()
+        name = assets.release(context)
+        series, today = assets.continued(environment), environment.day()
         view = read_continuable_view(series)
-        today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
         if in_backfill(context) and series.calendar.index(name) >= view.position:
             reason = awaited(series, name, today)
             if reason is not None:
                 yield from not_judged(checks, key, reason)
                 skip(context, key, reason)
+                record_unaudited(context, key, reason)
                 return
-        made = documented_candidate(series, view, name, today, progress=context.log.info, report=pages.append)
+        made = None
+        if not requested_along(context, view, name):
+            made = documented_candidate(series, view, name, today, progress=context.log.info)
     except ReanonError as error:
         invalid = isinstance(error, InvalidSnapshot) and not isinstance(error, SnapshotMissing)
-        if invalid:
-            yield dg.AssetCheckResult(check_name="valid", passed=False, description=error.redacted())
-        yield from not_judged(checks[1:] if invalid else checks, key, error.redacted())
+        failed = "valid" if invalid else EXPECTATIONS if isinstance(error, ExpectationsFailed) else None
+        if failed:
+            yield dg.AssetCheckResult(check_name=failed, passed=False, description=error.redacted())
+        yield from not_judged([check for check in checks if check != failed], key, error.redacted())
         raise
     if made is None:
         held = read_verdicts(series.private_folder, view.position - 1)
-        judged = [*_snapshot_results(series, view, name), *results(held, key)]
+        judged = [*_snapshot_results(series, view, name), *expectation_results(series, name, None), *results(held, key)]
         yield _published(assets, context, series, judged, NOTHING_TO_DO)
         return
-    judged = [*_snapshot_results(series, view, name, made.people), *results(made.verdicts, key)]
+    expected = expectation_results(series, name, made.doubts)
+    judged = [*_snapshot_results(series, view, name, made.people), *expected, *results(made.verdicts, key)]
     try:
         with refusal_recorded(series, name):
             require_acceptable(made)
-    except ReanonError:
+    except ReanonError as error:
+        document_release(series, view, name, made, error)
         yield from judged
         raise
-    if look_only:
+    if config.look_only:
         context.log.info(f"{name} was computed and judged, and nothing is published: look_only is set")
+        document_release(series, view, name, made, JUDGED)
         yield from judged
         return
     with refusal_recorded(series, name):
         accept(series, made)
-    yield _published(assets, context, series, judged, {**remarks(made), "Data Docs": pages[0]})
+    page = document_release(series, view, name, made)
+    yield _published(assets, context, series, judged, {**remarks(made), "Data Docs": str(page)})
 
 
 def _snapshot_results(
@@ -162,12 +190,8 @@ def _published(
 
 def _evidence(series: Series, record: ReleaseRecord, context: dg.AssetExecutionContext) -> Metadata:
     began = time.perf_counter()
-    found = evidence_of(series, record.release, progress=context.log.info)
-    return {
-        **evidence_metadata(found),
-        "seconds": round(time.perf_counter() - began, 3),
-        "peak memory, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-    }
+    numbers = evidence_of(series, record.release, progress=context.log.info)
+    return {**evidence_metadata(record, numbers), "seconds of attacks": round(time.perf_counter() - began, 3)}
 
 
 def _fill(assets: SeriesAssets, context: dg.AssetExecutionContext, asset: str, metadata: Metadata) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 
 import dagster as dg
 
-from reanon_core.model.errors import ReanonError
+from reanon_core.model.errors import ReanonError, Refused
 from reanon_dagster.partitions import partitions_of
 from reanon_dagster.releasing.frozen_settings import continued
+from reanon_dagster.resources import SeriesEnvironment
 from reanon_dagster.series.series import Series
 
 Body = Callable[..., Iterator[Any]]
@@ -23,13 +24,15 @@ class SeriesAssets:
     """What Dagster calls a series and its parts."""
 
     series: Series
+    file: Path | None = None
+    """The series file, to which Dagster's pages link."""
 
-    def continued(self) -> Series:
-        """The series under the rules that it began with.
+    def continued(self, environment: SeriesEnvironment) -> Series:
+        """The series where the environment keeps it, under the rules that it began with.
 
         For an asset at work. Loading a code location does not open a store: there may be many, and others write them.
         """
-        return continued(self.series)
+        return continued(environment.placed(self.series))
 
     @property
     def name(self) -> str:
@@ -74,12 +77,21 @@ class SeriesAssets:
         }
 
     def release(self, context: dg.AssetExecutionContext) -> str:
-        """The release that a step works on."""
-        return self.series.calendar.release_of(context.partition_key)
+        """The release that a step works on.
+
+        Raises: Refused if a run asks for several.
+        """
+        asked = context.partition_key_range
+        if asked.start != asked.end:
+            raise Refused(
+                f"one run makes one release, and this run asks for {asked.start} to {asked.end}; "
+                f"launch a backfill with one run for each partition, or run `reanon backfill`"
+            )
+        return self.series.calendar.release_of(asked.start)
 
 
 @contextmanager
-def refusals_as_failures() -> Iterator[None]:
+def refusals_as_failures(command: str = "publish") -> Iterator[None]:
     """Raise errors as Dagster failures without any value of the data, because many people read logs."""
     try:
         yield
@@ -89,6 +101,6 @@ def refusals_as_failures() -> Iterator[None]:
         place = traceback.extract_tb(error.__traceback__)[-1]
         raise dg.Failure(
             description=f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}; "
-            f"its text may contain data and is not shown here; run `reanon publish` to see it",
+            f"its text may contain data and is not shown here; run `reanon {command}` to see it",
             allow_retries=False,
         ) from None

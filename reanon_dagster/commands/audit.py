@@ -18,8 +18,12 @@ from reanon_core.protocols import Attack
 from reanon_dagster.commands.adversary_options import declared_knowledge
 from reanon_dagster.commands.output import progress, say, table, warn
 from reanon_dagster.releasing.frozen_settings import continued
+from reanon_dagster.releasing.halts import halt_series
 from reanon_dagster.releasing.judged_candidate import Progress, checks_of
+from reanon_dagster.releasing.published_audit import published_flaws
+from reanon_dagster.releasing.release_audit import broken_promises
 from reanon_dagster.releasing.series_view import read_view
+from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened
@@ -45,6 +49,9 @@ def run(options: argparse.Namespace) -> int:
     series = continued(load_series(options.series))
     records = read_view(series).records
     if not records:
+        unknown = published_flaws(series, records)
+        if unknown:
+            raise Refused("\n".join(f"{series.name}: {flaw}" for flaw in unknown))
         say(f"{series.name}: nothing is published yet", quiet=options.quiet)
         return 0
     with progress(f"{series.name}: reading the ledger", quiet=options.quiet) as step:
@@ -58,12 +65,29 @@ def run(options: argparse.Namespace) -> int:
             verdicts += [ReleaseVerdict(record.release, verdict) for record, verdict in answers]
         findings = run_attacks(attacks, ledger.history(), knowledge, named=options.attack is not None, step=step)
         findings = [with_truth(found, ledger, knowledge) for found in findings]
+        step("verifying the published folder")
+        flaws = published_flaws(series, records)
     show_answers(series.title, verdicts, findings, quiet=options.quiet)
     write_json(options.json, verdicts, findings)
+    _require_sound(series, records[-1].release, verdicts, flaws)
+    return 0
+
+
+def _require_sound(series: Series, latest: str, verdicts: Sequence[ReleaseVerdict], flaws: list[str]) -> None:
+    """Refuse a series whose published folder or whose checks fail, and halt it where a promise is broken.
+
+    Raises: Refused.
+    """
+    flaws += [flaw for one in verdicts for flaw in broken_promises(series, one.release, [one.verdict])]
+    sentences = [f"{series.name}: {flaw}" for flaw in flaws]
     broken = sorted({one.verdict.check for one in verdicts if one.verdict.required and not one.verdict.holds})
     if broken:
-        raise Refused(f"{series.name}: failed checks: {', '.join(broken)}")
-    return 0
+        sentences.append(f"{series.name}: failed checks: {', '.join(broken)}")
+    if flaws:
+        halt_series(series, latest, flaws)
+        sentences.append(f"{series.name} is halted: correct the cause, then run `reanon lift`")
+    if sentences:
+        raise Refused("\n".join(sentences))
 
 
 def chosen_attacks(listed: str | None) -> list[Attack]:

@@ -2,16 +2,17 @@
 
 import argparse
 from datetime import date
-from functools import partial
 
-from reanon_core.model.errors import counted
+from reanon_core.model.errors import ReanonError, counted
 from reanon_core.model.ledger import Entry
 from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes
+from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.frozen_settings import continued
+from reanon_dagster.releasing.gate import require_acceptable
 from reanon_dagster.releasing.query_error import MEANING, typical_count
-from reanon_dagster.releasing.release import CandidateMaker, Outcome, make_candidate, publish_release, require_no_gap
+from reanon_dagster.releasing.release import Document, Outcome, make_candidate, publish_release, require_no_gap
 from reanon_dagster.releasing.release_order import next_release, nothing_to_do, ready_release
-from reanon_dagster.releasing.series_view import read_continuable_view
+from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
 from reanon_dagster.releasing.withheld_people import withheld_file
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
@@ -26,35 +27,55 @@ def run(options: argparse.Namespace) -> int:
     if options.seed is not None:
         warn(SEED_WARNING)
     today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
-    view = read_continuable_view(series)
+    view = read_continuable_view(series, dry_run=options.dry_run)
     release = ready_release(series, view.records, today) if options.release is None else options.release
     if release is None:
         require_no_gap(series, view, today)
         say(nothing_to_do(series, next_release(series, view.records), today), quiet=options.quiet)
         return 0
+    if options.dry_run:
+        return _dry_run(series, view, release, today, options)
     pages: list[str] = []
-    make = _documented(pages) if options.data_docs else make_candidate
+    document = _documents(series, release, pages) if options.data_docs else None
     try:
         with progress(f"{series.name} {release}", quiet=options.quiet) as step:
-            outcome = publish_release(series, release, today, view=view, seed=options.seed, progress=step, make=make)
+            outcome = publish_release(
+                series, release, today, view=view, seed=options.seed, progress=step, document=document
+            )
         say(summary(series, outcome), quiet=options.quiet)
         if outcome.candidate is not None:
             say(MEANING, quiet=options.quiet)
         warn_of_notes(series.name, outcome.candidate)
     finally:  # a refused release has pages too
         for page in pages:
-            say(f"{series.name}: Data Docs are at {page}", quiet=options.quiet)
+            say(f"{series.name}: Data Docs: {page}", quiet=options.quiet)
     return 0
 
 
-def _documented(pages: list[str]) -> CandidateMaker:
-    from reanon_dagster.releasing.release_suites import documented_candidate
+def _dry_run(series: Series, view: SeriesView, release: str, today: date, options: argparse.Namespace) -> int:
+    """Compute and judge a release, say what would be published, and write nothing."""
+    with progress(f"{series.name} {release}", quiet=options.quiet) as step:
+        candidate = make_candidate(series, view, release, today, dry_run=True, seed=options.seed, progress=step)
+    if candidate is not None:
+        require_acceptable(candidate)
+    say(summary(series, Outcome(release, candidate), dry_run=True), quiet=options.quiet)
+    warn_of_notes(series.name, candidate)
+    return 0
 
-    return partial(documented_candidate, report=pages.append)
+
+def _documents(series: Series, release: str, pages: list[str]) -> Document:
+    """Writes Data Docs, and adds where they are to `pages`."""
+    from reanon_dagster.releasing.release_suites import PUBLISHED, document_release
+
+    def document(view: SeriesView, candidate: Candidate | None, error: ReanonError | None) -> None:
+        page = document_release(series, view, release, candidate, error or PUBLISHED)
+        pages.extend([] if page is None else [page])
+
+    return document
 
 
-def summary(series: Series, outcome: Outcome) -> str:
-    """What happened to a release, in one line."""
+def summary(series: Series, outcome: Outcome, *, dry_run: bool = False) -> str:
+    """What happened to a release, or would happen to it, in one line."""
     name = f"{series.name} {outcome.release}"
     candidate = outcome.candidate
     if candidate is None:
@@ -64,9 +85,11 @@ def summary(series: Series, outcome: Outcome) -> str:
     dirty = f"; {counted(left, 'row', 'rows')} of people who left the table" if left else ""
     dirty += f"; {counted(unselected, 'row', 'rows')} of people who were not selected" if unselected else ""
     withheld = "".join(f"; {count} withheld ({reason})" for reason, count in candidate.withheld.items())
-    withheld += f"; {withheld_file(outcome.release)} in the private folder says who" if withheld else ""
+    if withheld and not dry_run:
+        withheld += f"; {withheld_file(outcome.release)} in the private folder says who"
+    done = "would publish" if dry_run else "published"
     return (
-        f"{name}: published {_rows(entry)}{_shape(entry)}{dirty}{withheld}; {typical_count(candidate.query_error)}; "
+        f"{name}: {done} {_rows(entry)}{_shape(entry)}{dirty}{withheld}; {typical_count(candidate.query_error)}; "
         f"{len(candidate.verdicts)} checks hold ({candidate.seconds:.2f} s)"
     )
 

@@ -22,6 +22,7 @@ from reanon_dagster.releasing.release import make_candidate, require_no_gap
 from reanon_dagster.releasing.release_order import due_day, next_release
 from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
 from reanon_dagster.releasing.snapshot_intake import read_release
+from reanon_dagster.releasing.steward_expectations import expectation_errors
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import examine_series
 from reanon_dagster.sources.snapshot_location import snapshot_exists, snapshot_place
@@ -31,6 +32,7 @@ from reanon_dagster.storage.series_store import read_summary
 def run(options: argparse.Namespace) -> int:
     """Take the way of `reanon publish` up to the gate, and write nothing."""
     series, problems = examine_series(options.series)
+    problems += expectation_errors(series)
     if problems or series is None:
         return _report_errors([InvalidSchema(problems), *_snapshot_errors(series)])
     try:

@@ -33,6 +33,8 @@ class Candidate:
     """How many people are withheld, by reason."""
     notes: tuple[str, ...]
     """What the steward must read about this release."""
+    doubts: tuple[str, ...]
+    """The steward's expectations that fail and only warn; also among the notes."""
     seconds: float
     query_error: float | None
     """How far off a typical count is; None if that is not known, or if a required verdict fails."""

@@ -1,6 +1,5 @@
-"""Numbers about the releases so far: what attacks find, and what metrics measure."""
+"""Numbers about the releases so far: what attacks find, and what metrics measure, under names a steward understands."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,28 +21,19 @@ GAINS = ("adversary gain", "adversary confidence")
 """What is shown of an attack with posteriors, beside the number of exposed people."""
 UNEVEN = "people with an uneven posterior"
 """What is shown of an attack that reads the source, beside the number of exposed people."""
+MEASURED = {
+    "gcp": "width of the published intervals, 0 exact, 1 the whole domain (GCP)",
+    "lm": "values of the domain left possible, 0 one, 1 all (LM)",
+    "fem": "bits kept that tell groups apart by size (FEM)",
+    "vem": "bits kept that tell groups apart by their intervals (VEM)",
+    "average-group-size": "rows in a group, on average",
+    "discernibility": "sum of squared group sizes (discernibility)",
+}
+"""What is measured of each release, beside the query error that every record holds."""
 
 
-@dataclass(frozen=True)
-class ReleaseNumbers:
-    """The size of one release, for a plot of the history."""
-
-    release: str
-    rows: int
-    groups: int
-    counterfeits: int
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """Numbers about the latest release, and the sizes of all."""
-
-    numbers: dict[str, float]
-    history: tuple[ReleaseNumbers, ...]
-
-
-def evidence_of(series: "Series", release: str, *, progress: Progress = silent) -> Evidence:
-    """Attack all releases up to this one, and measure it.
+def evidence_of(series: "Series", release: str, *, progress: Progress = silent) -> dict[str, float]:
+    """Attack all releases up to this one, and measure it; the numbers by their names.
 
     Raises: OutOfOrder if it is not published.
     """
@@ -55,19 +45,19 @@ def evidence_of(series: "Series", release: str, *, progress: Progress = silent) 
         schema = store_reader.known_schema(connection, series.schema)
         upto = records[: place + 1]
         ledger = Ledger(tuple(store_reader.entry(connection, record.position, schema) for record in upto))
-    numbers = _attacked(series, ledger, progress)
-    for name, metric in METRICS.items():
-        if metric.quick:
-            progress(f"measuring: {name}")
-            numbers[name] = metric().measure(ledger.entries[-1], np.random.default_rng(WORKLOAD_SEED))
-    history = tuple(
-        ReleaseNumbers(record.release, entry.release.size, entry.release.boxes.count, entry.auxiliary.total)
-        for record, entry in zip(upto, ledger.entries, strict=True)
-    )
-    return Evidence(numbers, history)
+    numbers = attack_numbers(series, ledger, progress)
+    for name, words in MEASURED.items():
+        progress(f"measuring: {words}")
+        numbers[words] = METRICS[name]().measure(ledger.entries[-1], np.random.default_rng(WORKLOAD_SEED))
+    return numbers
 
 
-def _attacked(series: "Series", ledger: Ledger, progress: Progress) -> dict[str, float]:
+def exposed_by(attack: str) -> str:
+    """What the number of people is called whom an attack exposes."""
+    return f"people exposed by {attack}"
+
+
+def attack_numbers(series: "Series", ledger: Ledger, progress: Progress) -> dict[str, float]:
     """The people exposed by the attacks that run on any size, and by those that the technique defends against."""
     numbers: dict[str, float] = {}
     for name, attack in ATTACKS.items():
@@ -82,7 +72,10 @@ def _attacked(series: "Series", ledger: Ledger, progress: Progress) -> dict[str,
             findings = build_attack(name).run(ledger.history(), knowledge)
         except InvalidParameter:  # the source cannot be read, or not with the parameters of today
             continue
-        numbers |= {f"exposed by {name}": float(findings.exposed), f"attacked by {name}": float(findings.of)}
+        numbers |= {
+            exposed_by(name): float(findings.exposed),
+            f"people attacked by {name}": float(findings.of),
+        }
         if UNEVEN in findings.extra:
             numbers[UNEVEN] = findings.extra[UNEVEN]
         if informed:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from reanon_core.judgement import require_verdicts
 from reanon_core.model.errors import Refused
 from reanon_core.model.history import Published
 from reanon_dagster.releasing.candidate import Candidate, digest
+from reanon_dagster.releasing.halts import require_not_halted
 from reanon_dagster.releasing.manifest import manifest_of
 from reanon_dagster.releasing.withheld_people import write_withheld_people
 from reanon_dagster.storage import published_folder, store_reader, store_writer
@@ -18,8 +20,6 @@ from reanon_dagster.storage.pseudonym_key import private_folder
 from reanon_dagster.storage.records import Commit, ReleaseRecord
 
 if TYPE_CHECKING:
-    import duckdb
-
     from reanon_dagster.series.series import Series
 
 STAGING = "staging"
@@ -46,8 +46,12 @@ def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
     require_acceptable(candidate)
     # The connection is also a lock: meanwhile no other process stages or moves files.
     with opened(series.private_folder, read_only=False) as connection:
+        require_not_halted(series.name, store_reader.halts(connection))
+        known = store_reader.releases(connection) if store_reader.exists(connection) else []
+        if len(known) == candidate.position:  # otherwise another process was faster, and the commit says so
+            _require_no_folder(series.published_folder / candidate.release)
         staged = private_folder(series.private_folder / STAGING) / candidate.release
-        manifest = _stage_files(series, candidate, staged, _previous_digest(connection))
+        manifest = _stage_files(series, candidate, staged, known[-1].manifest_digest if known else None)
         record = ReleaseRecord(
             position=candidate.position,
             release=candidate.release,
@@ -74,6 +78,18 @@ def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
     return record
 
 
+def _require_no_folder(target: Path) -> None:
+    """Refuse to replace what is published already.
+
+    Raises: Refused.
+    """
+    if os.path.lexists(target):
+        raise Refused(
+            f"the published folder holds {target.name} already, and the private store does not know it; restore the "
+            f"latest private folder from a backup, or move that folder away if reanon did not publish it"
+        )
+
+
 def recover(series: "Series") -> None:
     """Finish what an interrupted process left: publish the files of a committed release, delete any others."""
     staging = series.private_folder / STAGING
@@ -97,11 +113,6 @@ def _stage_files(series: "Series", candidate: Candidate, staged: Path, previous:
     shutil.rmtree(staged, ignore_errors=True)
     files = published_folder.write_files(staged, published, entry.snapshot.schema, series.config.publish.formats)
     return published_folder.write_manifest(staged, manifest_of(series, candidate, files, previous))
-
-
-def _previous_digest(connection: "duckdb.DuckDBPyConnection") -> str | None:
-    records = store_reader.releases(connection) if store_reader.exists(connection) else []
-    return records[-1].manifest_digest if records else None
 
 
 def _manifest_digest(staged: Path) -> str | None:

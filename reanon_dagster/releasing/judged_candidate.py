@@ -15,6 +15,7 @@ from reanon_dagster.releasing.candidate import Candidate, digest
 from reanon_dagster.releasing.drift import require_small_drift
 from reanon_dagster.releasing.query_error import query_error
 from reanon_dagster.releasing.series_view import SeriesView
+from reanon_dagster.releasing.steward_expectations import require_expectations
 from reanon_dagster.sources.snapshot_reader import Read
 from reanon_dagster.storage.pseudonym_key import check_value
 
@@ -51,11 +52,13 @@ def judged_candidate(
 ) -> Candidate:
     """The candidate computed from a snapshot, with the verdict of every check. Nothing is written.
 
-    Raises: Refused if the number of people changed too much; Unpublishable if the technique's promise cannot be kept
-    on this data; OutOfOrder if another release was published since the view was read.
+    Raises: Refused if the number of people changed too much, or an expectation of the steward fails; Unpublishable if
+    the technique's promise cannot be kept on this data; OutOfOrder if another release was published since the view
+    was read.
     """
     began = time.perf_counter()
     require_small_drift(series, read.rows, view.people_before(release))
+    doubts = require_expectations(series, release, read.raw)
     progress("planning groups")
     technique = series.technique
     memory = view.memory
@@ -78,7 +81,8 @@ def judged_candidate(
         judged=digest(entry),
         people=read.rows,
         withheld=publication.withheld,
-        notes=publication.notes,
+        notes=(*doubts, *publication.notes),
+        doubts=doubts,
         seconds=time.perf_counter() - began,
         query_error=error,
     )

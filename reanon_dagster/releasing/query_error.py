@@ -1,8 +1,8 @@
 """How far off a typical count from a release is: a number for the steward, never published.
 
 A relabelled world gives the same release, and other true counts. So the number would tell worlds apart that the release
-keeps alike. The command prints it, the private store keeps it, and Dagster shows it with the candidate and the
-evidence. The manifest and the published files do not have it.
+keeps alike. The command prints it, the private store keeps it, and Dagster shows it to the steward. The manifest and
+the published files do not have it.
 """
 
 import numpy as np

@@ -1,10 +1,10 @@
 """One release from its snapshot to the public folder: read, plan, emit, judge, gate. Every caller takes this way."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import OutOfOrder, ReanonError
 from reanon_dagster.releasing.candidate import Candidate
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
 
 
+Document = Callable[[SeriesView, Candidate | None, ReanonError | None], None]
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """What happened to a release."""
@@ -28,16 +31,6 @@ class Outcome:
     release: str
     candidate: Candidate | None
     """None if there was nothing to do."""
-
-
-class CandidateMaker(Protocol):
-    """How a release gets its candidate: `make_candidate`, or the same with Data Docs."""
-
-    def __call__(
-        self, series: "Series", view: SeriesView, release: str, today: date, *, seed: int | None, progress: Progress
-    ) -> Candidate | None:
-        """The judged candidate; None if there is nothing to do."""
-        ...
 
 
 def make_candidate(
@@ -78,18 +71,28 @@ def publish_release(
     view: SeriesView | None = None,
     seed: int | None = None,
     progress: Progress = silent,
-    make: CandidateMaker = make_candidate,
+    document: Document | None = None,
 ) -> Outcome:
     """Publish this release, which must be the next one; nothing to do if it is the latest one already.
+
+    `document` is called once the release is published or refused, with the error if it is refused.
 
     Raises: every error of ours.
     """
     view = view or read_continuable_view(series)
-    candidate = make(series, view, release, today, seed=seed, progress=progress)
-    if candidate is not None:
-        progress("publishing")
-        with refusal_recorded(series, release):
-            accept(series, candidate)
+    candidate = None
+    try:
+        candidate = make_candidate(series, view, release, today, seed=seed, progress=progress)
+        if candidate is not None:
+            progress("publishing")
+            with refusal_recorded(series, release):
+                accept(series, candidate)
+    except ReanonError as error:
+        if document is not None:
+            document(view, candidate, error)
+        raise
+    if document is not None and candidate is not None:
+        document(view, candidate, None)
     return Outcome(release, candidate)
 
 

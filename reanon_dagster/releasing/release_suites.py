@@ -1,79 +1,77 @@
-"""Data Docs of a release: what was judged, as Great Expectations suites, whether it was published or refused."""
+"""Data Docs of a release, written once it is decided whether it is published."""
 
-from collections.abc import Callable, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
-from reanon_core.model.errors import InvalidSnapshot, ReanonError, Unpublishable
-from reanon_dagster.expectations.data_docs import FOLDER, write_data_docs
-from reanon_dagster.expectations.release_suite import release_results, unpublishable_results
-from reanon_dagster.expectations.snapshot_suite import snapshot_results
-from reanon_dagster.expectations.suites import Suite
+from reanon_core.model.errors import InvalidSnapshot, ReanonError, Refused, Unpublishable
+from reanon_core.model.verdict import Verdict
+from reanon_dagster.expectations.data_docs import FOLDER, SNAPSHOT, Suite, verdict_suite, write_data_docs
+from reanon_dagster.expectations.evaluation import expectation_problems
+from reanon_dagster.expectations.raw_frame import raw_frame
+from reanon_dagster.expectations.snapshot_rules import drift_rule, snapshot_rules
 from reanon_dagster.releasing.candidate import Candidate
-from reanon_dagster.releasing.judged_candidate import Progress, checks_of, silent
+from reanon_dagster.releasing.drift import LARGE
+from reanon_dagster.releasing.judged_candidate import Progress, silent
 from reanon_dagster.releasing.release import make_candidate
 from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.sources.snapshot_location import SnapshotMissing, shown_path
+from reanon_dagster.sources.snapshot_reader import read_raw_table
 
 if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
 
+JUDGED = Verdict("decision", holds=True, sentence="the release is judged, and not published")
+PUBLISHED = Verdict("decision", holds=True, sentence="the release is published")
+
 
 def documented_candidate(
-    series: "Series",
-    view: SeriesView,
-    release: str,
-    today: date,
-    *,
-    seed: int | None = None,
-    progress: Progress = silent,
-    report: Callable[[str], None],
+    series: "Series", view: SeriesView, release: str, today: date, *, progress: Progress = silent
 ) -> Candidate | None:
-    """Make a candidate as `make_candidate` does, write its Data Docs, and report the path of their first page.
-
-    A release that has no candidate because its data break a rule gets its pages too.
+    """Make a candidate as `make_candidate` does. If there is none because of the data, that is documented now.
 
     Raises: every error of ours.
     """
     try:
-        candidate = make_candidate(series, view, release, today, seed=seed, progress=progress)
+        return make_candidate(series, view, release, today, progress=progress)
     except ReanonError as error:
-        document_refusal(series, release, error, progress=progress, report=report)
+        document_release(series, view, release, None, error)
         raise
-    if candidate is not None:
-        progress("writing Data Docs")
-        report(_write_docs(series, _candidate_suites(series, view, candidate)))
-    return candidate
 
 
-def document_refusal(
+def document_release(
     series: "Series",
+    view: SeriesView,
     release: str,
-    error: ReanonError,
-    *,
-    progress: Progress = silent,
-    report: Callable[[str], None] = silent,
-) -> None:
-    """Write the Data Docs of a release that could not be computed, if its data are the reason."""
-    if isinstance(error, Unpublishable):
-        suite = unpublishable_results(release, error)
-    elif isinstance(error, InvalidSnapshot) and not isinstance(error, SnapshotMissing):
-        suite = snapshot_results(series, release, error, None)
-    else:
-        return
-    progress("writing Data Docs")
-    report(_write_docs(series, [suite]))
+    candidate: Candidate | None = None,
+    decision: Verdict | ReanonError = PUBLISHED,
+) -> str | None:
+    """Write the pages of a release that is decided, and return the path of the first; None if it was not judged.
+
+    A release that was refused because of its data has pages too. `view` is older than the decision. Pages are no
+    reason to fail: if they cannot be written, a sentence without any value of the data is returned instead.
+    """
+    if isinstance(decision, ReanonError):
+        judged = candidate is not None or isinstance(decision, Refused | Unpublishable | InvalidSnapshot)
+        if not judged or isinstance(decision, SnapshotMissing):
+            return None
+        decision = Verdict("decision", holds=False, violations=1, sentence=f"refused: {decision.redacted()}")
+    try:
+        suites = [verdict_suite([decision, *(candidate.verdicts if candidate else ())])]
+        snapshot = _snapshot_suite(series, view, release)
+        folder = series.private_folder / FOLDER
+        return shown_path(series, write_data_docs(folder, series.title, release, [*snapshot, *suites]))
+    except Exception as error:
+        return f"not written, because of an unexpected {type(error).__name__}"
 
 
-def _candidate_suites(series: "Series", view: SeriesView, candidate: Candidate) -> list[Suite]:
-    """The suites of a candidate: its snapshot's rules, and the technique's."""
-    release, snapshot = candidate.release, candidate.entry.snapshot.in_table()
-    return [
-        snapshot_results(series, release, snapshot, view.people_before(release), candidate.people),
-        release_results(release, candidate.entry, checks_of(series), candidate.verdicts),
-    ]
-
-
-def _write_docs(series: "Series", suites: Sequence[Suite]) -> str:
-    """Run the suites, write the pages in the private folder, and return the path of the first page."""
-    return shown_path(series, write_data_docs(series.private_folder / FOLDER, series.title, suites).index)
+def _snapshot_suite(series: "Series", view: SeriesView, release: str) -> list[Suite]:
+    """What the series and the steward expect of the snapshot; nothing if it cannot be read at all."""
+    try:
+        frame = raw_frame(read_raw_table(series, release), series)
+    except InvalidSnapshot:
+        return []
+    own = series.expectations if not expectation_problems(series.expectations) else ()
+    before = view.people_before(release)
+    drift = [drift_rule(series, before, series.config.max_drift or LARGE)] if before else []
+    rules = snapshot_rules(series, release, list(frame.columns))
+    return [Suite(SNAPSHOT, frame, [*drift, *rules, *own])]

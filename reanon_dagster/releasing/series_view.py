@@ -10,6 +10,7 @@ from reanon_core.model.errors import Refused
 from reanon_core.protocols import Memory
 from reanon_dagster.releasing.frozen_settings import require_unchanged
 from reanon_dagster.releasing.gate import recover
+from reanon_dagster.releasing.halts import require_not_halted
 from reanon_dagster.storage import series_store
 from reanon_dagster.storage.pseudonym_key import pseudonym_key
 from reanon_dagster.storage.records import ReleaseRecord
@@ -90,17 +91,25 @@ def read_view(series: "Series") -> SeriesView:
     return SeriesView(series.private_folder, series_store.read_summary(series.private_folder))
 
 
-def read_continuable_view(series: "Series") -> SeriesView:
-    """The view of a series that may publish its next release.
+def read_continuable_view(series: "Series", *, dry_run: bool = False) -> SeriesView:
+    """The view of a series that may publish its next release; a dry run leaves what an interrupted process left.
 
-    Raises: Refused if a frozen setting was changed, or if there are releases that the private store does not know.
+    Raises: Refused if a frozen setting was changed, if the series is halted, or if there are releases that the private
+    store does not know.
     """
-    published = any(series.published_folder.glob("*/manifest.json"))  # before the store: others may publish meanwhile
-    view = read_view(series)
+    # Before the store, because others may publish meanwhile. A hidden folder is one that is still being copied.
+    published = {path.parent.name for path in series.published_folder.glob("[!.]*/manifest.json")}
+    view = (
+        SeriesView(series.private_folder, series_store.read_summary(series.private_folder))
+        if dry_run
+        else read_view(series)
+    )
     require_unchanged(series, view.summary.frozen.get("fingerprint"))
-    if published and not view.records:
+    unknown = sorted(published - {record.release for record in view.records})
+    if unknown:
         raise Refused(
-            f"{series.name} has published releases that its private store does not know, and without them the next "
-            f"release could expose people; restore the private folder from a backup"
+            f"{series.name} has published releases that its private store does not know ({', '.join(unknown[:4])}), "
+            f"and without them the next release could expose people; restore the latest private folder from a backup"
         )
+    require_not_halted(series.name, view.summary.halts)
     return view

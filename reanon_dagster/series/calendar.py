@@ -1,5 +1,6 @@
 """The releases of a series in order: names, periods, due dates, Dagster's partition keys."""
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -246,23 +247,26 @@ class NamedCalendar(Calendar):
         return list(self.names)
 
     def partition_key(self, release: str) -> str:
-        """The name, with its place before it where names do not sort as text in their order, as r2 and r10."""
+        """The name as long as the list sorts as text; from the first name that does not, as r10 after r9, "~010 r10".
+
+        Dagster sorts keys as text, and names may be added at the end: so a key depends on no later name.
+        """
         place = self.index(release)
-        if self._sorted:
-            return release
-        return f"{place + 1:03d} {release}"
+        return release if place < self._sorted else f"~{place + 1:03d} {release}"
 
     def release_of(self, partition_key: str) -> str:
         """The name without its place."""
-        release = partition_key if self._sorted else partition_key.partition(" ")[2]
+        release = partition_key.rpartition(" ")[2]
         if release not in self._places or self.partition_key(release) != partition_key:
             keys = ", ".join(self.partition_key(name) for name in self.names)
             raise InvalidParameter(Problem("partition key", f"be one of {keys}", partition_key))
         return release
 
     @cached_property
-    def _sorted(self) -> bool:
-        return list(self.names) == sorted(self.names)
+    def _sorted(self) -> int:
+        """How many names at the beginning of the list sort as text."""
+        pairs = itertools.pairwise(self.names)
+        return next((place for place, (before, name) in enumerate(pairs, 1) if name < before), len(self.names))
 
     def frozen_as(self) -> dict[str, object]:
         """The names; more may follow."""

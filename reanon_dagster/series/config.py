@@ -11,6 +11,7 @@ from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.schema import Ends, Kind, Missing
 from reanon_dagster.series.adversary_config import Adversary
 from reanon_dagster.series.calendar import Calendar, CronCalendar, NamedCalendar, RegularCalendar
+from reanon_dagster.series.expectations import ExpectationConfig
 from reanon_dagster.series.field_types import Parameters, Part, ProblemError, Text, Texts, as_list, keyed_by
 from reanon_dagster.series.knowledge_config import KnowledgeConfig
 from reanon_dagster.sources.kinds.catalog import read_source
@@ -249,10 +250,20 @@ class SeriesConfig(Part):
         default=(),
         description="Checks beyond those of the technique, which always run: names, or a name with parameters.",
     )
+    expectations: tuple[ExpectationConfig, ...] = Field(
+        default=(),
+        description="What you expect of every snapshot, in the words of Great Expectations (docs/expectations.md). "
+        "A snapshot that fails one is refused.",
+    )
     max_drift: Annotated[float, Field(gt=0)] | None = Field(
         default=None,
         description="Refuse a snapshot whose number of people differs from the previous release's by more than this "
         "share, such as 0.3. Default: nothing is refused, and Dagster warns above 0.5.",
+    )
+    automation: Literal["sensor", "condition"] = Field(
+        default="sensor",
+        description="What requests releases once it is switched on in Dagster: the sensor for landed snapshots "
+        "(sensor), or an automation condition of `release`, to which that sensor reports snapshots (condition).",
     )
     publish: Publish = Field(default=Publish(), description="Where the public files go, and where intervals end.")
     engine: Annotated[str, BeforeValidator(_known_engine)] = Field(

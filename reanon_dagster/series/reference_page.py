@@ -28,6 +28,7 @@ from reanon_dagster.series.config import (
     SeriesConfig,
     TechniqueConfig,
 )
+from reanon_dagster.series.expectations import ExpectationConfig
 from reanon_dagster.series.knowledge_config import KnowledgeConfig
 from reanon_dagster.series.template import SERIES_YAML
 from reanon_dagster.sources.kinds.catalog import SOURCES
@@ -46,6 +47,7 @@ _SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("knowledge", KnowledgeConfig),
     ("adversary", Adversary),
     ("checks: each check", MoreCheck),
+    ("expectations: each entry", ExpectationConfig),
     ("publish", Publish),
     ("private", Private),
 )
@@ -56,6 +58,8 @@ _NOTES: dict[type[BaseModel], str] = {
     NamedReleases: "A named release is always due.",
     TechniqueConfig: "Parameters are written beside the name: `{name: m-invariance, m: 2, not_eligible: defer}`.",
     KnowledgeConfig: "[Background knowledge](techniques/js-reduce.md#knowledge) describes the files.",
+    ExpectationConfig: "[Expectations](expectations.md) has examples: `{type: expect_column_mean_to_be_between, "
+    "column: age, min_value: 20, max_value: 70}`, or `{suite: suite.json}`.",
     MoreCheck: "A plain name is short for `{name: name}`; parameters follow it: `{name: k-anonymity, k: 5}`.",
 }
 _HEAD = (

@@ -14,6 +14,7 @@ from reanon_core.model.schema import Ends, QuasiIdentifier, Schema
 from reanon_core.protocols import Check, Technique
 from reanon_dagster.series.calendar import Calendar
 from reanon_dagster.series.config import Publish, SeriesConfig, TechniqueConfig
+from reanon_dagster.series.expectations import Expectation, read_expectations
 from reanon_dagster.series.knowledge_config import KnowledgeConfig
 from reanon_dagster.series.named_functions import with_functions
 from reanon_dagster.series.selections import Selection, parse_selections
@@ -52,6 +53,14 @@ class Series:
     def private_folder(self) -> Path:
         """Where the private files of this series go."""
         return self.folder / self.config.private.to / self.name
+
+    def stored_in(self, private: Path, public: Path) -> "Series":
+        """The series with its folders in these, which must be absolute."""
+        parts = {
+            "private": self.config.private.model_copy(update={"to": str(private)}),
+            "publish": self.config.publish.model_copy(update={"to": str(public)}),
+        }
+        return replace(self, config=self.config.model_copy(update=parts))
 
     @cached_property
     def technique(self) -> Technique[Any, Any]:
@@ -94,6 +103,11 @@ class Series:
         from reanon_core.catalog import build_check
 
         return tuple(build_check(check.name, check.params, self.background) for check in self.config.checks)
+
+    @cached_property
+    def expectations(self) -> tuple[Expectation, ...]:
+        """What the steward expects of every snapshot, beyond the schema."""
+        return read_expectations(self.config.expectations, self.folder)
 
     @cached_property
     def background(self) -> Background | None:

@@ -12,6 +12,7 @@ from reanon_core.model.published_columns import clash_problems
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_dagster.series.columns import quasi_identifier, read_taxonomy
 from reanon_dagster.series.config import Column, ColumnOrNothing, Publish, SensitiveColumn, SeriesConfig
+from reanon_dagster.series.expectations import read_expectations
 from reanon_dagster.series.field_types import Part, Text, Texts, as_list, keyed_by
 from reanon_dagster.series.selections import Selection, parse_selections
 from reanon_dagster.series.series import Series, build_technique
@@ -68,7 +69,7 @@ def examine_series(path: Path, *, lazily: bool = False) -> tuple[Series | None, 
     config, parts = _validated(SeriesConfig, raw, problems)
     source = raw.get("source")
     schema = _schema(raw, source.get("id") if isinstance(source, dict) else None, parts, folder, problems)
-    problems += _folder_problems(parts, folder)
+    problems += folder_problems(parts, folder)
     problems += _column_problems(parts, schema)
     if not lazily:
         problems += _varying_column_problems(parts)
@@ -77,6 +78,7 @@ def examine_series(path: Path, *, lazily: bool = False) -> tuple[Series | None, 
         selections = collect_problems(problems, parse_selections, select)
         problems += _revealing_selections(selections or {}, parts.get("sensitive"))
         _read_knowledge(parts, schema, folder, problems)
+        collect_problems(problems, read_expectations, parts.get("expectations") or (), folder)
     if config is None or schema is None:
         return None, problems
     return Series(folder, config, schema, config.releases.calendar()), problems
@@ -212,7 +214,7 @@ def _revealing_selections(selections: Mapping[str, Selection], sensitive: Sensit
             yield Problem(selection.key, rule, selection.text)
 
 
-def _folder_problems(parts: Mapping[str, Any], folder: Path) -> Iterator[Problem]:
+def folder_problems(parts: Mapping[str, Any], folder: Path) -> Iterator[Problem]:
     """Private data inside the public folder, or the other way round."""
     if not (parts.get("publish") and parts.get("private")):
         return

@@ -37,6 +37,8 @@ class Read:
     """The number of rows in the source."""
     selected: int
     """The number of rows that the release selects."""
+    raw: "pa.Table | None"
+    """The table as the source has it; None if the series expects nothing of it."""
 
 
 def read_snapshot(
@@ -68,8 +70,9 @@ def read_snapshot(
     )
     snapshot, order = coded.snapshot, coded.people.order
     digest = _input_digest(table.digest or row_digest(table.data, order), selection)
+    raw = table.raw if series.config.expectations else None
     if selection is None:
-        return Read(snapshot, digest, len(order), len(order))
+        return Read(snapshot, digest, len(order), len(order), raw)
     values = {
         column.name: typed_values(column, coded.codes[column.name])
         for column in schema.quasi_identifiers
@@ -77,7 +80,15 @@ def read_snapshot(
     }
     selected = evaluate_selection(selection, table, values)[order]
     restricted_snapshot = restricted(snapshot, selected, answers_queries=series.technique.declaration.answers_queries)
-    return Read(restricted_snapshot, digest, len(order), int(selected.sum()))
+    return Read(restricted_snapshot, digest, len(order), int(selected.sum()), raw)
+
+
+def read_raw_table(series: Series, release: str) -> "pa.Table":
+    """The snapshot as the source has it, with at least the columns that the series names; nothing is validated.
+
+    Raises: SnapshotMissing; InvalidSnapshot if it cannot be read at all.
+    """
+    return _checked_table(series, release)[0].raw
 
 
 def snapshot_digest(series: Series, release: str, key: bytes) -> str:

@@ -20,6 +20,8 @@ class Table:
     problems: tuple[Problem, ...]
     digest: str | None
     """The sha256 of the bytes that were read; None if the source has none."""
+    raw: "pa.Table"
+    """What the source returned; every column of it if the series has expectations."""
 
 
 def read_table(series: Series, release: str, columns: Sequence[str], optional: frozenset[str] = frozenset()) -> Table:
@@ -29,6 +31,9 @@ def read_table(series: Series, release: str, columns: Sequence[str], optional: f
     """
     series.calendar.index(release)  # a name of the calendar is safe in a path and in a query
     table = series.config.source.read(series.folder, release, columns)
+    if series.config.expectations and set(table.names) > set(table.data.column_names):
+        table = series.config.source.read(series.folder, release, table.names)
     present = list(table.data.column_names)
     problems = column_problems(columns, present, table.label, listed=table.names, optional=optional)
-    return Table(table.data.select([name for name in columns if name in present]), tuple(problems), table.digest)
+    data = table.data.select([name for name in columns if name in present])
+    return Table(data, tuple(problems), table.digest, table.data)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import duckdb
 
 STORE = "store.duckdb"
+LOCKED = "could not set lock"
+"""What DuckDB says if another process holds the file."""
 PATIENCE = 20.0
 """Seconds to wait for another process to release the file."""
 
@@ -47,7 +49,7 @@ def _connected(path: Path, *, read_only: bool, until: float) -> "duckdb.DuckDBPy
                         path.unlink()  # a process was killed before it wrote anything
                     return duckdb.connect(str(path), read_only=read_only)
             except duckdb.IOException as error:
-                if "lock" not in str(error).lower():
+                if LOCKED not in str(error).lower():
                     raise Refused(
                         f"the private store {path.name} cannot be opened; restore it from a backup"
                     ) from error

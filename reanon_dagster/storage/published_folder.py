@@ -1,5 +1,6 @@
 """The public folder of a release: its table, its counterfeit counts, its manifest."""
 
+import errno
 import hashlib
 import json
 import os
@@ -7,6 +8,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from reanon_core.model.errors import Refused
 from reanon_core.model.history import Published
 from reanon_core.model.published_columns import COUNT, GROUP_ID
 from reanon_core.model.schema import Schema
@@ -66,25 +68,50 @@ def write_manifest(folder: Path, manifest: Mapping[str, object]) -> str:
 
 
 def move_to_public(staged: Path, target: Path) -> None:
-    """Move the files of a committed release to the public folder, whole or not at all.
+    """Move the files of a committed release to the public folder, whole or not at all; the staged copy goes last.
 
     If the target is on another file system, they are first copied beside it under a hidden name.
+
+    Raises: Refused if another version of the release is there, because a published release is never replaced.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
+    if target.exists() or target.is_symlink():
+        if not _same_manifest(staged, target):
+            raise Refused(
+                f"{target.name} is in the published folder in another version than in the private store; restore the "
+                f"version of the store, because whoever has both could compare them"
+            )
+        shutil.rmtree(staged)  # a kill came between the rename and the removal
+        return
     staged.chmod(0o755)
     for path in staged.iterdir():
         path.chmod(0o644)
-    if target.exists():
-        shutil.rmtree(target)
     try:
         staged.rename(target)
-    except OSError:
-        beside = target.with_name(f".{target.name}.arriving")
-        shutil.rmtree(beside, ignore_errors=True)
-        shutil.copytree(staged, beside)
-        beside.rename(target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        _copy(staged, target)
         shutil.rmtree(staged)
+    else:
+        _flush(target.parent)
+        _flush(staged.parent)
+
+
+def _copy(staged: Path, target: Path) -> None:
+    """Copy to another file system, and flush every file before the rename that shows them."""
+    beside = target.with_name(f".{target.name}.arriving")
+    shutil.rmtree(beside, ignore_errors=True)
+    shutil.copytree(staged, beside)
+    for path in (*beside.iterdir(), beside):
+        _flush(path)
+    beside.rename(target)
     _flush(target.parent)
+
+
+def _same_manifest(staged: Path, target: Path) -> bool:
+    there = target / MANIFEST
+    return there.is_file() and there.read_bytes() == (staged / MANIFEST).read_bytes()
 
 
 def _flush(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from reanon_core.model.ledger import Entry
 from reanon_core.model.verdict import Verdict
@@ -30,6 +31,15 @@ class Refusal:
     """A release that was refused, and why."""
 
     release: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Halt:
+    """A halt that stands: the audit of a published release failed, and no person has lifted the halt yet."""
+
+    release: str
+    halted: datetime
     reason: str
 
 

@@ -12,7 +12,7 @@ from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
 from reanon_dagster.storage import store_reader, store_writer
 from reanon_dagster.storage.connection import STORE, opened
-from reanon_dagster.storage.records import Refusal, ReleaseRecord, StateSummary
+from reanon_dagster.storage.records import Halt, Refusal, ReleaseRecord, StateSummary
 
 if TYPE_CHECKING:
     import duckdb
@@ -28,6 +28,8 @@ class StoreSummary:
     """The latest refusal of each release that is not published."""
     frozen: Mapping[str, str] = field(default_factory=dict)
     """What the first release froze, by name."""
+    halts: tuple[Halt, ...] = ()
+    """The halts that stand, the oldest first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +54,10 @@ def read_summary(folder: Path) -> StoreSummary:
         if connection is None:
             return StoreSummary()
         return StoreSummary(
-            store_reader.releases(connection), store_reader.refusals(connection), store_reader.frozen(connection)
+            store_reader.releases(connection),
+            store_reader.refusals(connection),
+            store_reader.frozen(connection),
+            store_reader.halts(connection),
         )
 
 
@@ -108,6 +113,24 @@ def write_refusal(folder: Path, schema: Schema, release: str, reason: str) -> No
     with opened(folder, read_only=False) as connection:
         store_writer.create(connection, schema)
         store_writer.record_refusal(connection, release, reason)
+
+
+def write_halt(folder: Path, schema: Schema, release: str, reason: str) -> None:
+    """Record that the audit of a release failed: the series publishes nothing until a person lifts the halt."""
+    with opened(folder, read_only=False) as connection:
+        store_writer.create(connection, schema)
+        store_writer.record_halt(connection, release, reason)
+
+
+def lift_halts(folder: Path, because: str) -> tuple[Halt, ...]:
+    """Lift every halt that stands, record why, and return what was lifted."""
+    if not has_store(folder):
+        return ()
+    with opened(folder, read_only=False) as connection:
+        standing = store_reader.halts(connection)
+        if standing:
+            store_writer.lift_halts(connection, because)
+        return standing
 
 
 @contextmanager

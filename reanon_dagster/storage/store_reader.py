@@ -16,7 +16,7 @@ from reanon_core.model.trace import Trace, Witness
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
 from reanon_dagster.storage.entry_codec import BOXES, COUNTERFEITS, PEOPLE, ROWS, arrays_from_store, entry_of
-from reanon_dagster.storage.records import Refusal, ReleaseRecord, StateSummary
+from reanon_dagster.storage.records import Halt, Refusal, ReleaseRecord, StateSummary
 
 if TYPE_CHECKING:
     import duckdb
@@ -57,6 +57,14 @@ def refusals(connection: "duckdb.DuckDBPyConnection") -> dict[str, Refusal]:
     """The latest refusal of each release."""
     rows = connection.execute("SELECT release, reason FROM private.refusals ORDER BY tried").fetchall()
     return {release: Refusal(release, reason) for release, reason in rows}
+
+
+def halts(connection: "duckdb.DuckDBPyConnection") -> tuple[Halt, ...]:
+    """The halts that stand, the oldest first; none in a store of 0.1.0."""
+    if not _has(connection, "private", "halts"):
+        return ()
+    query = "SELECT release, halted, reason FROM private.halts WHERE lifted IS NULL ORDER BY halted, rowid"
+    return tuple(Halt(*row) for row in connection.execute(query).fetchall())
 
 
 def frozen(connection: "duckdb.DuckDBPyConnection") -> dict[str, str]:
@@ -189,16 +197,16 @@ def known_schema(connection: "duckdb.DuckDBPyConnection", schema: Schema) -> Sch
     return schema.with_sensitive_values(sensitive_values(connection)).with_other_values(others)
 
 
-def ledger(connection: "duckdb.DuckDBPyConnection", schema: Schema) -> Ledger:
-    """The whole series with the truth behind it, each release with the sensitive values that were known then.
+def ledger(connection: "duckdb.DuckDBPyConnection", schema: Schema, count: int | None = None) -> Ledger:
+    """The first so many releases with the truth behind them, each with the sensitive values that were known then.
 
     Codes are given in the order in which values arrive, so these are the codes up to the greatest one so far.
     """
     known = known_schema(connection, schema)
-    entries, count = [], 0
-    for record in releases(connection):
+    entries, values = [], 0
+    for record in releases(connection)[:count]:
         found = entry(connection, record.position, known)
-        count = max(count, int(found.snapshot.sensitive.max(initial=-1)) + 1)
-        then = known if schema.sensitive.closed else known.with_sensitive_values(known.sensitive.values[:count])
+        values = max(values, int(found.snapshot.sensitive.max(initial=-1)) + 1)
+        then = known if schema.sensitive.closed else known.with_sensitive_values(known.sensitive.values[:values])
         entries.append(replace(found, snapshot=replace(found.snapshot, schema=then)))
     return Ledger(tuple(entries))

@@ -17,6 +17,9 @@ LATER_STATEMENTS = (
     "CREATE TABLE IF NOT EXISTS private.person_traces (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
     # How far off a typical count is: about the truth, so it is private.
     "CREATE TABLE IF NOT EXISTS private.query_errors (position INTEGER PRIMARY KEY, error DOUBLE)",
+    # Audits that failed after publication: no release is published until a person has lifted them.
+    """CREATE TABLE IF NOT EXISTS private.halts (
+        release TEXT NOT NULL, halted TIMESTAMP NOT NULL, reason TEXT NOT NULL, lifted TIMESTAMP, because TEXT)""",
     # Until 0.1.0 a candidate waited here for the step that published it.
     "DROP TABLE IF EXISTS private.candidates",
     # asked: whether the release selects the person. origin: 0 the table, 1 an earlier release, 2 invented.

@@ -40,6 +40,19 @@ def record_refusal(connection: "duckdb.DuckDBPyConnection", release: str, reason
     connection.execute("INSERT INTO private.refusals VALUES (?, current_localtimestamp(), ?)", [release, reason])
 
 
+def record_halt(connection: "duckdb.DuckDBPyConnection", release: str, reason: str) -> None:
+    """Record that the audit of a release failed and why; the same again changes nothing while the halt stands."""
+    if (release, reason) not in {(halt.release, halt.reason) for halt in store_reader.halts(connection)}:
+        query = "INSERT INTO private.halts VALUES (?, current_localtimestamp(), ?, NULL, NULL)"
+        connection.execute(query, [release, reason])
+
+
+def lift_halts(connection: "duckdb.DuckDBPyConnection", because: str) -> None:
+    """Record that a person lifts every halt that stands, and why."""
+    query = "UPDATE private.halts SET lifted = current_localtimestamp(), because = ? WHERE lifted IS NULL"
+    connection.execute(query, [because])
+
+
 def create(connection: "duckdb.DuckDBPyConnection", schema: Schema) -> None:
     """Create the tables that the file does not have yet."""
     statements = create_statements(len(schema.quasi_identifiers), len(schema.other))

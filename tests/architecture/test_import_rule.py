@@ -13,13 +13,19 @@ ROOT = Path(__file__).parents[2]
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("reanon_dagster.definitions",),
     ("reanon_dagster.automation",),
+    ("reanon_dagster.asset_checks.standalone",),
     ("reanon_dagster.assets",),
-    ("reanon_dagster.asset_checks", "reanon_dagster.partitions"),
+    ("reanon_dagster.asset_checks", "reanon_dagster.partitions", "reanon_dagster.resources"),
     ("reanon_dagster.cli",),
     ("reanon_dagster",),  # it exports what Python uses of the rooms below
     ("reanon_dagster.commands", "reanon_dagster.stored_series"),
     ("reanon_dagster.releasing",),
-    ("reanon_dagster.storage", "reanon_dagster.sources", "reanon_dagster.expectations"),
+    (
+        "reanon_dagster.storage",
+        "reanon_dagster.sources",
+        "reanon_dagster.expectations",
+        "reanon_dagster.verification",
+    ),
     ("reanon_dagster.series",),
     ("reanon_dagster.sources.kinds",),
     ("reanon_dagster.series.field_types",),

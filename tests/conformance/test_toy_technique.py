@@ -191,7 +191,7 @@ def test_the_assets_publish_it(series: Callable[..., Path]) -> None:
         assert {"well_formedness", "k_anonymity", "l_diversity"} <= set(checked(result))
         assert maker.made("published") == ["r1"]
         evidence = maker.metadata("evidence")
-        assert {"exposed by intersection", "query-error"} <= set(evidence)
+        assert {"people exposed by intersection", "query error"} <= set(evidence)
         assert not any("background" in name for name in evidence)
 
 
@@ -236,7 +236,7 @@ def test_knowledge_reaches_a_technique_that_needs_it_its_checks_and_the_attacks(
     with dg.DagsterInstance.ephemeral() as instance:
         maker = Maker(path, instance)
         assert maker.make("r1").success
-        assert {"exposed by background", "adversary gain"} <= set(maker.metadata("evidence"))
+        assert {"people exposed by background", "adversary gain"} <= set(maker.metadata("evidence"))
     assert "knowledge" not in load_series(series(Blocks, more="knowledge: {memory: 2}\n")).fingerprint()
 
 

@@ -53,10 +53,10 @@ def test_a_wheel_publishes_audits_and_loads_in_dagster_outside_the_repository(si
 
     status = run(site, tmp_path, "-m", "reanon_dagster.cli", "status")
     assert "2024-Q2" in status.stdout, "REANON_SERIES names the folder"
-    graph = "from reanon_dagster.definitions import defs; graph = defs.resolve_asset_graph()"
+    graph = "from reanon_dagster.definitions import defs; graph = defs().resolve_asset_graph()"
     located = run(
         site, tmp_path, "-c", f"{graph}; print(*(key.to_user_string() for key in graph.get_all_asset_keys()))"
     )
     assert located.returncode == 0, located.stderr
-    assert "hospital/published" in located.stdout
+    assert "hospital/release" in located.stdout
     assert "census" not in located.stdout, "the repository's demo series are not part of the wheel"

@@ -38,8 +38,6 @@ def keep_store(case: Case, folder: Path) -> None:
     """Pack the series as it stands before its last release."""
     path = write(case, folder)
     assert run("backfill", path, "--to", case.releases[-2], "--seed", SEED) == 0
-    if case.staged:
-        _stage(path, case)
     with duckdb.connect(str(folder / "private" / case.name / "store.duckdb")) as connection:
         connection.execute("CHECKPOINT")
     assert not list(folder.rglob("*.wal"))
@@ -49,21 +47,6 @@ def keep_store(case: Case, folder: Path) -> None:
             archive.add(file, str(file.relative_to(folder)), recursive=False, filter=_nobody)
     STORED.mkdir(exist_ok=True)
     (STORED / f"{case.name}.tar.xz").write_bytes(lzma.compress(packed.getvalue(), preset=9 | lzma.PRESET_EXTREME))
-
-
-def _stage(path: Path, case: Case) -> None:
-    """What the candidate asset does, with a seed."""
-    from datetime import date
-
-    from reanon_dagster.releasing.release import make_candidate
-    from reanon_dagster.releasing.series_view import read_view
-    from reanon_dagster.releasing.stored_candidate import store_candidate
-    from reanon_dagster.series.series_file import load_series
-
-    series, release, seed = load_series(path), case.releases[-1], SEED + len(case.releases) - 1
-    candidate = make_candidate(series, read_view(series), release, date(2030, 1, 1), seed=seed)
-    assert candidate is not None
-    store_candidate(series, candidate)
 
 
 def _nobody(file: tarfile.TarInfo) -> tarfile.TarInfo:

@@ -121,6 +121,7 @@ def audited(path: Path, case: Case, out: Path) -> dict[str, Any]:
 
 def traced(path: Path, release: str, out: Path) -> dict[str, Any]:
     """How many people a release shows, and a digest of who is in which row."""
+    out.unlink(missing_ok=True)
     assert run("trace", path, "--release", release, "--out", out) == 0
     table = pyarrow.parquet.read_table(out)
     pairs = sorted(zip(table["id"].to_pylist(), table["row"].to_pylist(), strict=True))

@@ -9,11 +9,12 @@ import sys
 import tarfile
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from pins.case import Case
 from pins.cases import CASES, STAGED, STORES
-from pins.runner import SEED, STORED, answers, differences, of_release, pinned, published, run
+from pins.runner import SEED, STORED, answers, differences, pinned, published, run
 from reanon_dagster.cli import main
 
 PINNED = pinned()
@@ -68,10 +69,14 @@ def test_an_old_store_is_continued_as_if_nothing_had_happened(name: str, tmp_pat
 @pytest.mark.parametrize(
     "name", [name if name == STAGED[-1] else pytest.param(name, marks=pytest.mark.slow) for name in STAGED]
 )
-def test_a_candidate_that_the_old_version_staged_is_published_by_dagster(name: str, tmp_path: Path) -> None:
+def test_dagster_makes_a_release_anew_whose_candidate_the_old_version_had_stored(name: str, tmp_path: Path) -> None:
     case, last = CASES[name], CASES[name].releases[-1]
     path = unpacked(case, tmp_path / "series")
-    asset = f"{name.replace('-', '_')}/published"
+    store = path.parent / "private" / name / "store.duckdb"
+    waiting = "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'candidates'"
+    with duckdb.connect(str(store), read_only=True) as connection:
+        assert connection.execute(waiting).fetchone() == (1,)
+    asset = f"{name.replace('-', '_')}/release"
     command = ["dagster", "asset", "materialize", "-m", "reanon_dagster.definitions", "--select", asset]
     ran = subprocess.run(
         [sys.executable, "-m", *command, "--partition", last],
@@ -82,5 +87,7 @@ def test_a_candidate_that_the_old_version_staged_is_published_by_dagster(name: s
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
-    assert of_release(path.parent / "published" / name / last) == PINNED[name]["releases"][last]
+    assert sorted(published(path, case)) == sorted(case.releases)
+    with duckdb.connect(str(store), read_only=True) as connection:
+        assert connection.execute(waiting).fetchone() == (0,)
     assert modes(path) == CLOSED

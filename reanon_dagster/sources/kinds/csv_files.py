@@ -2,7 +2,7 @@
 
 import csv
 import io
-from codecs import BOM_UTF8, lookup
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, lookup
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -18,6 +18,23 @@ if TYPE_CHECKING:
 
 _SEPARATORS = {",": ",", ";": ";", "\t": "tab", "|": "|", ":": ":"}
 _HEAD = 1 << 16
+_FORMATS = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"PK\x03\x04": "zip",
+    b"PAR1": "parquet",
+    BOM_UTF16_LE: "utf-16 utf-16-le",
+    BOM_UTF16_BE: "utf-16 utf-16-be",
+}
+"""How files begin that are often taken for csv."""
+_ADVICE = {
+    "gzip": "it is compressed with gzip; unpack it",
+    "zstd": "it is compressed with zstd; unpack it",
+    "zip": "it is a zip archive or an Excel workbook; unpack it, or save the sheet as csv",
+    "parquet": "it is a parquet file; let its name end in .parquet",
+    "utf-16 utf-16-le": "it is encoded as UTF-16; set source.encoding: utf-16",
+    "utf-16 utf-16-be": "it is encoded as UTF-16; set source.encoding: utf-16",
+}
 
 
 def read_csv(
@@ -27,8 +44,9 @@ def read_csv(
 
     Raises: InvalidSnapshot if this is no csv file of this encoding and separator.
     """
+    _require_text(data, encoding, label)
     data = _utf8(data, encoding, label)
-    names = _header(data, separator)
+    names = _header(data, separator, label)
     if not names:
         raise InvalidSnapshot(Problem(label, "begin with a line of column names"))
     _require_separator(names, separator, columns, label)
@@ -39,10 +57,27 @@ def read_csv(
     return _parsed(data, separator, present, label), names
 
 
-def _header(data: bytes, separator: str) -> list[str]:
-    """The column names."""
+def _require_text(data: bytes, encoding: str, label: str) -> None:
+    """Refuse what is no text of this encoding, and say what it is."""
+    for start, what in _FORMATS.items():
+        if data.startswith(start) and lookup(encoding).name not in what.split():
+            raise InvalidSnapshot(Problem(label, f"be a csv file encoded as {encoding}", help=_ADVICE[what]))
+    if b"\0" in data[:_HEAD] and not lookup(encoding).name.startswith(("utf-16", "utf-32")):
+        rule = "be text without NUL characters"
+        raise InvalidSnapshot(Problem(label, rule, help="if it was saved as Unicode text, set source.encoding: utf-16"))
+
+
+def _header(data: bytes, separator: str, label: str) -> list[str]:
+    """The column names.
+
+    Raises: InvalidSnapshot if a quote is not closed on the first line: the names would contain rows of the data.
+    """
     text = io.StringIO(data[:_HEAD].decode("utf-8", errors="replace"), newline="")
-    return next((line for line in csv.reader(text, delimiter=separator) if line), [])
+    names = next((line for line in csv.reader(text, delimiter=separator) if line), [])
+    if any("\n" in name or "\r" in name for name in names):
+        rule = "have all column names on its first line"
+        raise InvalidSnapshot(Problem(label, rule, help="a quote that opens there is not closed there"))
+    return names
 
 
 def _utf8(data: bytes, encoding: str, label: str) -> bytes:
@@ -102,7 +137,16 @@ def _parsed(data: bytes, separator: str, present: Sequence[str], label: str) -> 
         raise InvalidSnapshot(Problem(label, "be a csv file with column names on its first line")) from None
     if uneven:
         raise InvalidSnapshot(_uneven(uneven, label))
+    if data.count(b'"') % 2 and any(_has_line_end(column) for column in table.columns):
+        # One value holds the rows up to the end of the file, ids included, and a message would quote it.
+        raise InvalidSnapshot(Problem(label, "close every quote", help='write a quote inside a value as two: ""'))
     return table
+
+
+def _has_line_end(column: "pa.ChunkedArray") -> bool:
+    from pyarrow import compute
+
+    return bool(compute.any(compute.match_substring(column, "\n")).as_py())
 
 
 def _uneven(numbers: Sequence[int | None], label: str) -> Problem:

@@ -3,16 +3,18 @@
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from pydantic import Field, field_validator
 
 from reanon_core.model.errors import InvalidSnapshot, Problem
-from reanon_dagster.series.field_types import Text
+from reanon_dagster.series.field_types import Text, typed
 from reanon_dagster.sources.kinds.source import PLACEHOLDER, Source, SourceTable, file_version, relative
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, Error
+
+Settings: TypeAlias = dict[str, str | bool | int | float | list[str]]
 
 
 class DuckdbSource(Source):
@@ -24,7 +26,11 @@ class DuckdbSource(Source):
     )
 
     duckdb: Text = Field(description="A DuckDB file; it is opened read-only.")
-    query: Text = Field(description="The query that returns the snapshot, with {release} for the release's name.")
+    query: Text = Field(description="One SELECT that returns the snapshot, with {release} for the release's name.")
+    external: bool = Field(
+        default=False,
+        description="Whether the query may read files and the network, as with read_parquet('…').",
+    )
 
     @field_validator("query")
     @classmethod
@@ -32,6 +38,16 @@ class DuckdbSource(Source):
         if PLACEHOLDER not in value:
             raise ValueError("contain {release}; such as select * from visits where quarter = '{release}'")
         return value.rstrip().rstrip(";")
+
+    @field_validator("external", mode="before")
+    @classmethod
+    def _typed(cls, value: object) -> object:
+        return typed(value)
+
+    @property
+    def format(self) -> str:
+        """A DuckDB file."""
+        return "duckdb"
 
     def exists(self, folder: Path, release: str) -> bool:
         """Whether the query returns at least one row. A table that does not exist yet has none."""
@@ -41,7 +57,7 @@ class DuckdbSource(Source):
             return False
         try:
             with closing(self._connect(folder, release)) as connection:
-                return connection.sql(self._query(release)).limit(1).fetchone() is not None
+                return connection.sql(self._select(connection, release)).limit(1).fetchone() is not None
         except duckdb.CatalogException:
             return False
         except duckdb.Error as error:
@@ -60,7 +76,7 @@ class DuckdbSource(Source):
 
         try:
             with closing(self._connect(folder, release)) as connection:
-                data = connection.execute(self._query(release)).to_arrow_table()
+                data = connection.execute(self._select(connection, release)).to_arrow_table()
         except duckdb.CatalogException as error:
             raise self.missing(folder, release) from error
         except duckdb.Error as error:
@@ -78,8 +94,20 @@ class DuckdbSource(Source):
     def _file(self, folder: Path, release: str) -> Path:
         return folder / self.duckdb.replace(PLACEHOLDER, release)
 
-    def _query(self, release: str) -> str:
-        return self.query.replace(PLACEHOLDER, release)
+    def _select(self, connection: "DuckDBPyConnection", release: str) -> str:
+        """The query for a release.
+
+        Raises: InvalidSnapshot if it is not one SELECT: any other statement could write files, even from a database
+        that is opened read-only.
+        """
+        import duckdb
+
+        text = self.query.replace(PLACEHOLDER, release)
+        statements = connection.extract_statements(text)
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            found = ", ".join(statement.type.name for statement in statements) or "nothing"
+            raise InvalidSnapshot(Problem("source.query", "be one SELECT", found))
+        return text
 
     def _connect(self, folder: Path, release: str) -> "DuckDBPyConnection":
         import duckdb
@@ -87,12 +115,16 @@ class DuckdbSource(Source):
         path = self._file(folder, release)
         if not path.is_file():
             raise self.missing(folder, release)
-        return duckdb.connect(str(path), read_only=True)
+        # Also without access to files DuckDB would load extensions, which may bring it back.
+        closed: Settings = {"enable_external_access": False, "autoinstall_known_extensions": False}
+        return duckdb.connect(str(path), read_only=True, config={} if self.external else closed)
 
     def _problem(self, folder: Path, release: str, error: "Error") -> Problem:
         """The failure in a sentence. Only errors about the query's text are quoted: others may quote the data."""
         import duckdb
 
+        if isinstance(error, duckdb.PermissionException):
+            return Problem("source.query", "read no file and no network", help="unless source.external is true")
         if isinstance(error, duckdb.IOException):
             rule = "be a DuckDB file that no other program holds open"
             return Problem("source.duckdb", rule, self.describe(folder, release))

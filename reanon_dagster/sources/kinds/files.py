@@ -53,6 +53,11 @@ class FileSource(Source):
             raise ValueError("be an encoding that Python knows, such as utf-8 or latin-1") from None
         return value
 
+    @property
+    def format(self) -> str:
+        """The file's ending."""
+        return PurePath(self.path).suffix.lower().removeprefix(".")
+
     def exists(self, folder: Path, release: str) -> bool:
         """Whether the file is there."""
         return self._file(folder, release).is_file()

@@ -50,6 +50,11 @@ class Source(Part, ABC):
 
     id: Text = Field(description="The column that identifies the person of each row. It is never published.")
 
+    @property
+    def format(self) -> str:
+        """What the snapshots are kept in, as Dagster shows it."""
+        return "table"
+
     @abstractmethod
     def exists(self, folder: Path, release: str) -> bool:
         """Whether the release's snapshot is there.

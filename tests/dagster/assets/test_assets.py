@@ -1,11 +1,14 @@
 """The assets, run in process: what they record, what they refuse, and what they never say."""
 
+import base64
 import json
+import re
 import sys
 import time
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import dagster as dg
 import numpy as np
@@ -19,9 +22,8 @@ from dagster._serdes import serialize_value
 
 from reanon_dagster.assets.plots import history_plot
 from reanon_dagster.cli import main
-from reanon_dagster.definitions import series_definitions
+from reanon_dagster.definitions import ROOT, series_definitions
 from reanon_dagster.releasing import judged_candidate
-from reanon_dagster.releasing.evidence import ReleaseNumbers
 from reanon_dagster.releasing.release import publish_release
 from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.series.series_file import load_series
@@ -63,7 +65,7 @@ def test_every_release_is_published_in_one_run_and_all_its_checks_are_recorded(m
     for release in ("r1", "r2", "r3"):
         result = maker.make(release)
         assert result.success
-        assert checked(result) == dict.fromkeys({"valid", "drift", *JUDGES}, True)
+        assert checked(result) == dict.fromkeys({"valid", "drift", "audit", *JUDGES}, True)
         assert {one.partition for one in result.get_asset_check_evaluations()} == {release}
     assert published(tmp_path) == ["r1", "r2", "r3"]
     for asset in ("release", *FILLED):
@@ -100,23 +102,32 @@ def test_metadata_are_numbers_with_a_history_schema_lineage_and_what_a_release_b
         for name in table.columns
         if name != "group_id"
     }
-    numbers = {name: value.value for name, value in evidence.items() if name != "history"}
+    numbers = {name: value.value for name, value in evidence.items() if name not in {"release", "utility"}}
     assert all(isinstance(value, int | float) for value in numbers.values()), numbers
-    assert numbers["exposed by intersection"] == 0
-    assert numbers["attacked by intersection"] > 0
-    assert {"query-error", "gcp", "seconds", "peak memory, MB"} <= set(numbers)
+    assert numbers["people exposed by intersection"] == 0
+    assert numbers["people attacked by intersection"] > 0
+    assert any("(GCP)" in name for name in numbers)
+    assert {"query error", "seconds of attacks"} <= set(numbers)
 
 
-def test_the_plot_is_a_small_markdown_image_also_after_many_releases(maker: Maker) -> None:
+def test_the_history_is_a_picture_that_dagster_draws_in_place_also_after_many_releases(maker: Maker) -> None:
     maker.make("r1")
-    history = maker.metadata("evidence")["history"]
+    history = maker.metadata("release")["history"]
     assert isinstance(history, dg.MarkdownMetadataValue)
-    assert str(history.value).startswith("![rows and counterfeits of all releases](data:image/png;base64,")
-    many = [
-        ReleaseNumbers(f"{1990 + i // 12}-{1 + i % 12:02d}", 20_000 + i * 31 % 977, 3_000, i % 40) for i in range(120)
-    ]
-    assert len(str(history.value)) < 60_000
-    assert len(history_plot(many)) < 60_000
+    assert bars(str(history.value)) == {"rows": 1, "counterfeits": 0, "withheld": 0, "query error": 1}
+    names = [f"{1990 + i // 12}-{1 + i % 12:02d}" for i in range(120)]
+    many = history_plot(names, {"rows": range(1, 121), "withheld": [0] * 119 + [7]})
+    assert len(many) < 1_000
+    shown = bars(many)
+    assert 20 < shown["rows"] <= 120
+    assert shown["withheld"] == 1
+
+
+def bars(picture: str) -> dict[str, int]:
+    """The number of bars of each panel."""
+    svg = base64.b64decode(picture.removeprefix("![history](data:image/svg+xml;base64,").removesuffix(")")).decode()
+    ET.fromstring(svg)
+    return {panel.split("</text>")[0]: panel.count("M") for panel in re.split(r'<text x="\d+" y="10">', svg)[1:]}
 
 
 def test_a_release_that_later_ones_build_on_is_frozen(maker: Maker) -> None:
@@ -135,7 +146,7 @@ def test_the_latest_release_again_from_the_same_snapshot_is_nothing_to_do(maker:
     written = manifest.stat().st_mtime_ns
     result = maker.make("r2")
     assert result.success
-    assert checked(result) == dict.fromkeys({"valid", "drift", *JUDGES}, True)
+    assert checked(result) == dict.fromkeys({"valid", "drift", "audit", *JUDGES}, True)
     assert maker.metadata("release")["nothing to do"].value == "published, same snapshot"
     assert maker.made("state") == ["r1", "r2", "r2"]  # what a run that was cut short did not describe
     assert committed(maker) == before
@@ -175,12 +186,34 @@ def test_a_release_may_be_looked_at_before_it_is_published(maker: Maker, tmp_pat
     assert published(tmp_path) == ["r1"]
 
 
-def test_a_range_of_releases_in_one_run_is_refused(maker: Maker, tmp_path: Path) -> None:
+def test_several_releases_in_one_run_are_refused_with_the_way_out_and_a_range_of_one_is_made(
+    maker: Maker, tmp_path: Path
+) -> None:
     job = series_definitions(maker.path).resolve_job_def("clinic_release")
-    tags = {"dagster/asset_partition_range_start": "r1", "dagster/asset_partition_range_end": "r3"}
-    result = job.execute_in_process(instance=maker.instance, tags=tags, run_config=QUIET, raise_on_error=False)
-    assert not result.success
+
+    def make(start: str, end: str) -> dg.ExecuteInProcessResult:
+        tags = {"dagster/asset_partition_range_start": start, "dagster/asset_partition_range_end": end}
+        return job.execute_in_process(instance=maker.instance, tags=tags, run_config=QUIET, raise_on_error=False)
+
+    several = make("r1", "r3")
+    assert said(several) == (
+        "one run makes one release, and this run asks for r1 to r3; "
+        "launch a backfill with one run for each partition, or run `reanon backfill`"
+    )
+    assert severities(several) == dict.fromkeys({"valid", "drift", *JUDGES}, "WARN")
     assert published(tmp_path) == []
+    assert make("r1", "r1").success
+    assert maker.made("release") == maker.made("state") == ["r1"]
+
+
+def test_a_run_stores_no_path_of_the_machine_though_definitions_link_to_files(maker: Maker, tmp_path: Path) -> None:
+    result = maker.make("r1")
+    run = maker.instance.get_run_by_id(result.run_id)
+    assert run is not None
+    stored = [maker.instance.get_job_snapshot(str(run.job_snapshot_id)), run, *maker.instance.all_logs(run.run_id)]
+    texts = [serialize_value(one) for one in stored]
+    assert any("clinic__release" in text for text in texts[:1])
+    assert not [text for text in texts if str(tmp_path) in text or str(ROOT) in text]
 
 
 def test_a_planted_fault_fails_its_check_publishes_nothing_and_holds_the_next_release_back(

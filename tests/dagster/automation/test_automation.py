@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterator
-from datetime import date
 from pathlib import Path
 
 import dagster as dg
@@ -11,45 +10,34 @@ import pytest
 from builders.assets import Maker
 from builders.series import SERIES, lively, people, write_series
 
-from reanon_dagster import automation
 from reanon_dagster.cli import main
 from reanon_dagster.definitions import series_definitions
+from reanon_dagster.resources import SeriesEnvironment
 
 MONTHLY = SERIES.replace("{names: [r1, r2, r3, r4, r5]}", "{cadence: monthly, first: 2024-01}")
 MONTHS = [f"2024-{month:02d}" for month in range(1, 6)]
-Ask = Callable[[Path], list[dg.RunRequest] | str]
+Ask = Callable[..., list[dg.RunRequest] | str]
 
 
-class Day(date):
-    """A date whose today is not today."""
-
-    now = date(2024, 3, 20)
-
-    @classmethod
-    def today(cls) -> date:
-        """The day of the test."""
-        return cls.now
+TODAY = SeriesEnvironment(today="2024-03-20")
 
 
-@pytest.fixture(autouse=True)
-def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(automation, "date", Day)
-
-
-def by_sensor(path: Path) -> list[dg.RunRequest] | str:
+def by_sensor(path: Path, environment: SeriesEnvironment = TODAY) -> list[dg.RunRequest] | str:
     """What the sensor asks for at a tick, as the daemon evaluates it; or why it does not ask."""
-    repository = series_definitions(path).get_repository_def()
+    repository = series_definitions(path, environment).get_repository_def()
     with dg.DagsterInstance.ephemeral() as instance:
-        context = dg.build_sensor_context(instance, repository_def=repository)
+        resources = repository.get_top_level_resources()
+        context = dg.build_sensor_context(instance, repository_def=repository, resources=resources)
         tick = repository.get_sensor_def("clinic_snapshot_landed").evaluate_tick(context)
     return list(tick.run_requests or []) or str(tick.skip_message)
 
 
-def by_schedule(path: Path) -> list[dg.RunRequest] | str:
+def by_schedule(path: Path, environment: SeriesEnvironment = TODAY) -> list[dg.RunRequest] | str:
     """The same of the schedule."""
-    repository = series_definitions(path).get_repository_def()
+    repository = series_definitions(path, environment).get_repository_def()
     with dg.DagsterInstance.ephemeral() as instance:
-        context = dg.build_schedule_context(instance, repository_def=repository)
+        resources = repository.get_top_level_resources()
+        context = dg.build_schedule_context(instance, repository_def=repository, resources=resources)
         tick = repository.get_schedule_def("clinic_cadence").evaluate_tick(context)
     return list(tick.run_requests or []) or str(tick.skip_message)
 
@@ -76,30 +64,29 @@ def write(folder: Path, release: str, frame: pd.DataFrame) -> None:
 
 def test_the_first_release_is_requested_and_no_later_one_though_all_snapshots_are_there(series: Path, ask: Ask) -> None:
     request = only(ask(series))
-    assert request.partition_key == "2024-01-01"
-    assert request.tags["dagster/partition"] == "2024-01-01"
+    assert request.partition_key == "2024-01"
+    assert request.tags["dagster/partition"] == "2024-01"
 
 
 def test_after_each_release_the_next_one_is_requested_until_one_is_not_due(series: Path, ask: Ask) -> None:
     for month in ("2024-01", "2024-02"):
-        assert only(ask(series)).partition_key == f"{month}-01"
+        assert only(ask(series)).partition_key == month
         assert main(["publish", str(series), "--release", month, "--quiet"]) == 0
-    assert ask(series) == "2024-03 is not due yet"  # it ends on the last of March, and its snapshot is there
+    assert ask(series) == "release 2024-03 is due on 2024-04-01"  # though its snapshot is there
 
 
-def test_a_release_is_due_on_the_day_after_its_period(series: Path, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    for day, answer in ((date(2024, 1, 31), False), (date(2024, 2, 1), True)):
-        monkeypatch.setattr(Day, "now", day)
-        assert isinstance(ask(series), list) == answer
+def test_a_release_is_due_on_the_day_after_its_period(series: Path, ask: Ask) -> None:
+    assert ask(series, SeriesEnvironment(today="2024-01-31")) == "release 2024-01 is due on 2024-02-01"
+    assert only(ask(series, SeriesEnvironment(today="2024-02-01"))).partition_key == "2024-01"
 
 
 def test_nothing_is_requested_while_the_snapshot_is_missing_though_later_ones_are_there(
     series: Path, tmp_path: Path, ask: Ask
 ) -> None:
     (tmp_path / "snapshots" / "2024-01.csv").rename(tmp_path / "late.csv")
-    assert ask(series) == "2024-01 waits for its snapshot"
+    assert ask(series) == "release 2024-01 waits for its snapshot snapshots/2024-01.csv"
     (tmp_path / "late.csv").rename(tmp_path / "snapshots" / "2024-01.csv")
-    assert only(ask(series)).partition_key == "2024-01-01"
+    assert only(ask(series)).partition_key == "2024-01"
 
 
 def test_a_request_has_one_key_as_long_as_the_snapshot_is_the_same_and_another_when_it_was_corrected(
@@ -130,7 +117,7 @@ def test_a_release_that_failed_is_requested_again_only_after_its_snapshot_was_co
     write(tmp_path, "2024-01", people(60))
     assert only(by_sensor(series)).run_key != failed.run_key
     assert maker.make("2024-01").success
-    assert only(by_sensor(series)).partition_key == "2024-02-01"
+    assert only(by_sensor(series)).partition_key == "2024-02"
 
 
 @pytest.fixture
@@ -167,14 +154,12 @@ def test_a_tick_of_a_cron_series_is_requested_on_its_own_day(tmp_path: Path, ask
     assert only(ask(path)).partition_key == "2024-03-20"
 
 
-def test_a_release_that_is_due_by_our_calendar_waits_for_its_partition(
-    tmp_path: Path, ask: Ask, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Day, "now", date(2199, 2, 1))  # east of Greenwich it is tomorrow already
-    text = MONTHLY.replace("first: 2024-01", "first: 2199-01")
-    assert "has no partition for it yet" in str(
-        ask(write_series(tmp_path, text=text, snapshots={"2199-01": people(60)}))
+def test_a_release_that_is_due_by_our_calendar_waits_for_its_partition(tmp_path: Path, ask: Ask) -> None:
+    path = write_series(
+        tmp_path, text=MONTHLY.replace("first: 2024-01", "first: 2199-01"), snapshots={"2199-01": people(60)}
     )
+    tomorrow = SeriesEnvironment(today="2199-02-01")  # east of Greenwich it is tomorrow already
+    assert "has no partition for it yet" in str(ask(path, tomorrow))
 
 
 def test_a_query_is_asked_for_its_rows_before_its_release_is_requested(tmp_path: Path) -> None:
@@ -185,11 +170,11 @@ def test_a_query_is_asked_for_its_rows_before_its_release_is_requested(tmp_path:
         "{duckdb: clinic.duckdb, query: \"select * from visits where month = '{release}'\", id: patient}",
     )
     path = write_series(tmp_path, text=text)
-    assert by_sensor(path) == "r1 waits for its snapshot"
+    assert by_sensor(path) == "release r1 waits for its snapshot clinic.duckdb"
     with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
         connection.register("arriving", people(60).assign(month="r2"))
         connection.execute("CREATE TABLE visits AS SELECT * FROM arriving")
-    assert by_sensor(path) == "r1 waits for its snapshot"
+    assert by_sensor(path) == "release r1 waits for its snapshot clinic.duckdb"
     with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
         connection.execute("UPDATE visits SET month = 'r1'")
     assert only(by_sensor(path)).partition_key == "r1"

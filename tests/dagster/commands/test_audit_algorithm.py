@@ -49,8 +49,8 @@ def test_audit_evidence_and_python_say_whom_a_reader_of_the_source_exposes(
     assert answer["people with an uneven posterior"] == exposed
     assert answer["conclusions that are true"] == exposed
     assert "knows the source" in answer["note"]
-    numbers = evidence_of(load_series(path), "r2").numbers
-    assert numbers["exposed by algorithm"] == numbers["people with an uneven posterior"] == exposed
+    numbers = evidence_of(load_series(path), "r2")
+    assert numbers["people exposed by algorithm"] == numbers["people with an uneven posterior"] == exposed
     assert open_series(path).attack("algorithm").exposed == exposed
     table = open_series(path).audit(attacks=["algorithm"]).to_pandas()
     assert table.loc[table["kind"] == "attack", "exposed"].tolist() == [exposed]

@@ -3,7 +3,7 @@
 import re
 import stat
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import duckdb
@@ -12,10 +12,16 @@ import pytest
 from builders.faults import Forgetful
 from builders.series import DISEASES, lively, people, write_series
 
+from reanon_core.model.errors import OutOfOrder
+from reanon_core.model.verdict import Verdict
 from reanon_dagster.cli import main
-from reanon_dagster.expectations import data_docs as room
-from reanon_dagster.expectations.data_docs import FOLDER, ROWS, write_data_docs
-from reanon_dagster.expectations.suites import Result, Suite
+from reanon_dagster.expectations.data_docs import FOLDER, Suite, verdict_suite, write_data_docs
+from reanon_dagster.releasing import release_suites
+from reanon_dagster.releasing.release import publish_release
+from reanon_dagster.releasing.release_suites import JUDGED, document_release
+from reanon_dagster.releasing.series_view import read_view
+from reanon_dagster.series.expectations import Expectation
+from reanon_dagster.series.series_file import load_series
 from reanon_dagster.storage.connection import STORE
 
 
@@ -25,11 +31,33 @@ def text_of(folder: Path) -> str:
 
 def test_names_and_titles_are_text_and_not_markup(tmp_path: Path) -> None:
     folder = tmp_path / "a $HOME & ${folder}"
-    result = Result("<b>bold</b>", success=True, sentence="$sentence <script>alert(1)</script>", column="age")
-    docs = write_data_docs(folder, "<u>title</u> $HOME", [Suite("snapshot", "r1", (result,))])
-    assert docs.index == folder / "index.html"
+    verdict = Verdict("<b>bold</b>", holds=True, sentence="$sentence <script>alert(1)</script>", observed={"<u>": 2})
+    named = Expectation("series", "expect_column_to_exist", {"column": "<u>$age"})
+    snapshot = Suite("snapshot", pd.DataFrame({"<u>$age": [1]}), [named])
+    index = write_data_docs(folder, "<u>title</u> $HOME", "r1", [snapshot, verdict_suite([verdict])])
+    assert index == folder / "index.html"
+    assert len(list(folder.rglob("*.html"))) == 3
     for page in folder.rglob("*.html"):
         assert not re.search(r"<(b|u|script)>", page.read_text()), page
+
+
+def test_a_verdict_is_shown_as_it_was_given(tmp_path: Path) -> None:
+    verdicts = [
+        Verdict(
+            "k-anonymity", holds=True, sentence="every group has at least 2 rows", observed={"smallest": 3, "few": 0}
+        ),
+        Verdict("m-invariance", holds=False, violations=1234, sentence="signatures stay", observed={"people": 5678}),
+        Verdict("drift", holds=False, violations=1, sentence="only informs", required=False),
+    ]
+    write_data_docs(tmp_path, "title", "r1", [verdict_suite(verdicts)])
+    (page,) = (tmp_path / "r1" / "release").glob("*.html")
+    shown = re.sub(r"<[^>]+>|\s+", " ", page.read_text())
+    for words in ("every group has at least 2 rows", "no violations; smallest 3", "1,234 violations; people 5,678"):
+        assert words in re.sub(r"\s+", " ", shown)
+    assert len(re.findall('<i class="fas fa-times', page.read_text())) == 3  # the overview's, m-invariance's, drift's
+    assert "failed" in (tmp_path / "index.html").read_text()
+    write_data_docs(tmp_path / "sound", "title", "r1", [verdict_suite([verdicts[0], verdicts[2]])])
+    assert "failed" not in (tmp_path / "sound" / "index.html").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +76,7 @@ def data_docs(folder: Path) -> Path:
 
 def test_data_docs_hold_no_id_no_row_and_no_value_of_a_person(documented: Path) -> None:
     files = [path for path in data_docs(documented).rglob("*") if path.is_file()]
-    assert len(files) > 3 * 3 * 2
+    assert len(files) == 3 * 2 * 2 + 2
     shown = text_of(data_docs(documented))
     assert "Zacharias" not in shown
     assert not re.search(rf"\b({'|'.join(DISEASES)})\b", shown)
@@ -64,17 +92,26 @@ def test_data_docs_hold_no_id_no_row_and_no_value_of_a_person(documented: Path) 
 
 def test_data_docs_hold_rules_and_counts_of_every_release(documented: Path) -> None:
     index = (data_docs(documented) / "index.html").read_text()
-    for name in ("r1", "r2", "r3"):
-        for suite in ("snapshot", "release", ROWS):
-            (page,) = (data_docs(documented) / "validations" / suite / name).rglob("*.html")
-            assert str(page.relative_to(data_docs(documented))) in index
-            assert "no violations" in page.read_text()
-    page = next((data_docs(documented) / "validations" / "release" / "r2").rglob("*.html")).read_text()
+    assert re.findall(r'href="(r\d)/(\w+)', index) == [(f"r{n}", s) for n in (3, 2, 1) for s in ("snapshot", "release")]
+    page = shown_page(documented, "r2", "release")
+    assert "the release is published no violations" in page
     assert "everybody has the same signature in every release" in page
     assert "people compared 192" in page
-    page = next((data_docs(documented) / "validations" / "snapshot" / "r2").rglob("*.html")).read_text()
-    assert "age must lie in its domain, from 0 to 110" in page
-    assert "people before 240" in page
+    assert page.count("no violations") == 6
+    page = shown_page(documented, "r2", "snapshot")
+    assert "Must have greater than or equal to 120 and less than or equal to 360 rows." in page
+    assert "age must lie from 0 to 110 0% unexpected" in page
+    assert (
+        "patient Status Expectation Observed Value is a required field. -- values must never be null. 100% not null"
+        in (page)
+    )
+
+
+def shown_page(folder: Path, release: str, suite: str) -> str:
+    """What a person reads on a page."""
+    (page,) = (data_docs(folder) / release / suite).glob("*.html")
+    text = re.sub(r"<style>.*?</style>|<[^>]+>", " ", page.read_text(), flags=re.DOTALL)
+    return re.sub(r"\s+", " ", text)
 
 
 def test_data_docs_fetch_nothing_and_every_link_leads_somewhere(documented: Path) -> None:
@@ -111,8 +148,9 @@ def test_a_refused_candidate_is_documented_too(
     said = capsys.readouterr()
     assert "m-invariance fails" in said.err
     assert "private/clinic/data_docs/index.html" in said.out
-    (page,) = (data_docs(tmp_path) / "validations" / "release" / "r2").rglob("*.html")
-    assert len(re.findall('<i class="fas fa-times', page.read_text())) == 2  # the overview's, and m-invariance's
+    assert "refused: m-invariance fails" in shown_page(tmp_path, "r2", "release")
+    (page,) = (data_docs(tmp_path) / "r2" / "release").glob("*.html")
+    assert len(re.findall('<i class="fas fa-times', page.read_text())) == 3  # overview, decision, m-invariance
     main(["status", str(series)])
     assert "refused" in capsys.readouterr().out
 
@@ -139,18 +177,51 @@ def test_a_snapshot_that_is_not_there_leaves_nothing(tmp_path: Path) -> None:
 
 def test_a_release_named_after_a_year_was_judged_today(tmp_path: Path) -> None:
     before = datetime.now(tz=UTC).replace(microsecond=0)
-    docs = write_data_docs(tmp_path / "docs", "A title", [Suite("snapshot", "2018", (Result("a", True, "a rule"),))])
-    (run,) = (tmp_path / "docs" / "results" / "snapshot" / "2018").iterdir()
-    judged = datetime.strptime(run.name[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+    index = write_data_docs(tmp_path, "A title", "2018", [verdict_suite([Verdict("a", holds=True, sentence="a rule")])])
+    (at,) = re.findall(r"<td>([-\d]+ [:\d]+) UTC</td>", index.read_text())
+    judged = datetime.strptime(at, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
     assert before <= judged <= datetime.now(tz=UTC)
-    index = docs.index.read_text()
-    assert re.search(rf"{judged:%Y-%m-%d}", index)
-    assert "2018-" not in index
+    (page,) = (tmp_path / "2018" / "release").glob("*.html")
+    assert f"release of 2018, judged {judged:%Y-%m-%d %H:%M} UTC" in page.read_text()
 
 
-def test_old_runs_leave_the_list_and_stay_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "LISTED", 2)
-    for name in ("r1", "r2", "r3"):
-        docs = write_data_docs(tmp_path / "docs", "A title", [Suite("snapshot", name, (Result("a", True, "a rule"),))])
-    assert re.findall(r"validations/snapshot/(r\d)/", docs.index.read_text()) == ["r3", "r2"]
-    assert len(list((tmp_path / "docs" / "validations").rglob("*.html"))) == 3
+def test_pages_are_written_after_the_decision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even a release whose checks all hold is not called published when the gate refuses it."""
+    path = write_series(tmp_path, snapshots={"r1": people(60)})
+    seen: list[bool] = []
+
+    def note(*given: object) -> None:
+        seen.append((tmp_path / "published" / "clinic" / "r1").exists())
+
+    publish_release(load_series(path), "r1", date(2030, 1, 1), document=note)
+    assert seen == [True]
+    series = load_series(write_series(tmp_path / "refused", snapshots={"r1": people(60)}))
+
+    def taken(*_: object) -> None:
+        raise OutOfOrder("another release was published meanwhile")
+
+    monkeypatch.setattr("reanon_dagster.releasing.release.accept", taken)
+    assert main(["publish", str(series.folder), "--data-docs", "--quiet"]) == 1
+    page = shown_page(tmp_path / "refused", "r1", "release")
+    assert "refused: another release was published meanwhile" in page
+    assert "the release is published" not in page
+
+
+def test_a_release_that_was_only_looked_at_is_not_called_published(tmp_path: Path) -> None:
+    series = load_series(write_series(tmp_path, snapshots={"r1": people(60)}))
+    assert document_release(series, read_view(series), "r1", None, JUDGED) == "private/clinic/data_docs/index.html"
+    page = shown_page(tmp_path, "r1", "release")
+    assert "the release is judged, and not published" in page
+
+
+def test_pages_that_cannot_be_written_do_not_fail_a_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("Zacharias-000001")
+
+    monkeypatch.setattr(release_suites, "write_data_docs", fail)
+    assert main(["publish", str(write_series(tmp_path, snapshots={"r1": people(60)})), "--data-docs"]) == 0
+    said = capsys.readouterr()
+    assert "Data Docs: not written, because of an unexpected ValueError" in said.out
+    assert "Zacharias" not in said.out + said.err

@@ -10,7 +10,7 @@ from builders.series import DISEASES, SERIES, lively, people, write_series
 from reanon_core.catalog import own_checks
 from reanon_dagster.cli import main
 from reanon_dagster.definitions import series_definitions
-from reanon_dagster.expectations.release_suite import release_results
+from reanon_dagster.expectations.data_docs import verdict_suite
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened
@@ -81,7 +81,7 @@ def test_the_checks_stand_in_the_gate_in_dagster_and_in_great_expectations(tmp_p
         entry = store_reader.ledger(connection, series.schema).entries[0]
     checks = own_checks(series.technique)
     verdicts = [check.examine(entry, check.initial_memory())[0] for check in checks]
-    assert [result.name for result in release_results("r1", entry, checks, verdicts).results] == OWN
+    assert list(verdict_suite(verdicts).frame.columns) == OWN
 
 
 def test_the_series_of_the_issue_works_as_it_is_written(tmp_path: Path) -> None:

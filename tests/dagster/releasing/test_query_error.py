@@ -85,16 +85,15 @@ def test_a_dry_run_tells_the_number_and_a_refused_release_has_none(
     assert not (tmp_path / "published").exists()
 
 
-def test_dagster_plots_the_number_of_the_private_candidate_and_the_evidence(tmp_path: Path) -> None:
+def test_dagster_plots_the_number_of_each_release(tmp_path: Path) -> None:
     with dg.DagsterInstance.ephemeral() as instance:
         maker = Maker(write_series(tmp_path, snapshots=lively()), instance)
         maker.make("r1")
-        candidate, out, evidence = (maker.metadata(asset) for asset in ("candidate", "published", "evidence"))
-    number = candidate["query error"].value
+        release, evidence = (maker.metadata(asset) for asset in ("release", "evidence"))
+    number = release["query error"].value
     assert isinstance(number, float)
-    assert str(candidate["utility"].value).startswith(f"a typical count is off by {percentage(number)}. ")
-    assert evidence["query-error"].value == pytest.approx(number, abs=1e-4)
-    assert {"query error", "utility"}.isdisjoint(out)
+    assert str(release["utility"].value).startswith(f"a typical count is off by {percentage(number)}. ")
+    assert evidence["query error"].value == number
     assert read_view(load_series(maker.path)).records[0].query_error == pytest.approx(number, abs=1e-4)
 
 

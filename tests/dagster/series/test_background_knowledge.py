@@ -230,9 +230,9 @@ def test_withheld_people_are_counted_with_the_reason(folder: Path, capsys: pytes
 def test_the_evidence_of_such_a_series_shows_what_an_adversary_gains(folder: Path) -> None:
     path = written(folder)
     assert main(["backfill", str(path), "--quiet"]) == 0
-    numbers = evidence_of(load_series(path), "r3").numbers
+    numbers = evidence_of(load_series(path), "r3")
     assert -1 <= numbers["adversary gain"] <= 1
-    assert numbers["attacked by background"] == 90
+    assert numbers["people attacked by background"] == 90
 
 
 def test_the_assets_make_the_same_series_and_show_the_gain(folder: Path) -> None:

@@ -74,11 +74,12 @@ def test_order_and_names_agree_in_a_cadence(cadence, day, ahead):
 
 @settings(deadline=None)
 @given(CADENCE, DAYS, st.integers(0, 500))
-def test_a_partition_key_is_the_first_day_of_the_period_and_leads_back(cadence, day, ahead):
+def test_a_partition_key_is_the_name_or_the_first_day_of_the_period_and_leads_back(cadence, day, ahead):
     rhythm = CADENCES[cadence]
     calendar = RegularCalendar.of(cadence, rhythm.at(rhythm.number_of(day)))
     release = calendar.at(ahead)
-    assert calendar.partition_key(release) == calendar.period(release).start.isoformat()
+    first_day = calendar.period(release).start.isoformat()
+    assert calendar.partition_key(release) == (first_day if cadence in {"weekly", "quarterly"} else release)
     assert calendar.release_of(calendar.partition_key(release)) == release
 
 
@@ -138,6 +139,27 @@ def test_named_releases_are_always_due_in_the_order_of_the_list():
     assert calendar.previous("spring") is None
     assert calendar.release_of(calendar.partition_key("autumn")) == "autumn"
     assert calendar.period("autumn") is None
+
+
+NAMES = st.lists(st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,3}", fullmatch=True), min_size=1, max_size=20, unique=True)
+
+
+@settings(deadline=None)
+@given(NAMES, st.integers(1, 20))
+def test_keys_of_names_sort_in_the_order_of_the_list_lead_back_and_stay_when_names_are_added(names, before):
+    calendar, earlier = NamedCalendar(tuple(names)), NamedCalendar(tuple(names[:before]))
+    keys = [calendar.partition_key(name) for name in names]
+    assert keys == sorted(keys)
+    assert [calendar.release_of(key) for key in keys] == names
+    assert [earlier.partition_key(name) for name in earlier.names] == keys[:before]
+
+
+def test_a_key_shows_the_name_alone_until_names_no_longer_sort():
+    calendar = NamedCalendar(tuple(f"r{place}" for place in range(1, 12)))
+    assert [calendar.partition_key(name) for name in ("r1", "r9", "r10", "r11")] == ["r1", "r9", "~010 r10", "~011 r11"]
+    for key in ("r10", "~009 r9", "010 r10", ""):
+        with pytest.raises(InvalidParameter, match="partition key"):
+            calendar.release_of(key)
 
 
 def test_a_cron_release_is_named_by_the_day_of_its_tick_and_due_on_that_day():

@@ -26,10 +26,10 @@ PAGES = {
     ),
     "partition": (
         "/assets/steady/release?view=partitions&partition=2024-05",
-        ("Materialized (8)", "Failed (0)", "2024-05", "previous release", "counterfeits"),
+        ("Materialized (8)", "Failed (0)", "2024-05", "history", "previous release", "counterfeits"),
     ),
     "check": ("/assets/steady/release?view=checks&checkDetail=m_invariance", (*JUDGES, "Succeeded", "Passed")),
-    "evidence": ("/assets/steady/evidence", ("exposed by intersection", "peak memory", "history")),
+    "evidence": ("/assets/steady/evidence", ("people exposed by intersection", "(GCP)", "query error")),
 }
 WRONG = ("unexpected error", "went wrong", "PythonError", "could not be loaded", "Failed to load", "Traceback")
 

@@ -15,6 +15,7 @@ from reanon_core.model.errors import InvalidSchema
 from reanon_dagster.assets.series_assets import SeriesAssets
 from reanon_dagster.automation import next_request
 from reanon_dagster.cli import main
+from reanon_dagster.resources import ENVIRONMENT
 from reanon_dagster.series.field_types import Text
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.sources.kinds.catalog import SOURCES
@@ -88,11 +89,11 @@ def test_it_is_published_from_and_a_corrected_snapshot_is_refused(
 
 def test_the_sensor_asks_again_when_its_version_changes(series: Path) -> None:
     assets = SeriesAssets(load_series(series))
-    first = next_request(assets)
+    first = next_request(assets, ENVIRONMENT)
     assert isinstance(first, dg.RunRequest)
     releases = stored(series.parent)
     write(series.parent, {**releases, "r1": releases["r1"][:-1]})
-    second = next_request(assets)
+    second = next_request(assets, ENVIRONMENT)
     assert isinstance(second, dg.RunRequest)
     assert first.run_key != second.run_key
     assert first.partition_key == second.partition_key == "r1"

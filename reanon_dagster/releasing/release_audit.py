@@ -1,0 +1,101 @@
+"""The audit of a published release: its files, the definitions, and attacks on all releases up to it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from reanon_core.catalog import EXCLUDED_ATTACKS, own_checks
+from reanon_core.judgement import history_verdicts
+from reanon_core.model.errors import counted
+from reanon_core.model.ledger import Ledger
+from reanon_core.model.verdict import Verdict
+from reanon_dagster.releasing.candidate import digest
+from reanon_dagster.releasing.evidence import attack_numbers, exposed_by
+from reanon_dagster.releasing.halts import halt_series
+from reanon_dagster.releasing.judged_candidate import Progress, silent
+from reanon_dagster.releasing.published_audit import release_flaws, table_flaws
+from reanon_dagster.releasing.series_view import SeriesView, read_view
+from reanon_dagster.storage import store_reader
+from reanon_dagster.storage.connection import opened
+
+if TYPE_CHECKING:
+    from reanon_dagster.series.series import Series
+    from reanon_dagster.storage.records import ReleaseRecord
+
+
+@dataclass(frozen=True)
+class ReleaseAudit:
+    """What an audit found: sentences about what is wrong, and numbers."""
+
+    flaws: tuple[str, ...]
+    numbers: Mapping[str, float]
+    halted: bool
+    """Whether the series was halted: without its ledger it can publish nothing anyway."""
+
+
+def audit_release(series: "Series", release: str, *, progress: Progress = silent) -> ReleaseAudit | None:
+    """Audit a published release, and halt the series if something is wrong; None if the release is not published.
+
+    The tables are read back from the published files and compared with the ledger, so what is judged and attacked here
+    is what is published.
+    """
+    view = read_view(series)
+    record = view.record(release)
+    if record is None:
+        return _unknown_release(series, view, release)
+    progress("verifying the published files")
+    flaws = release_flaws(series, view.records, release)
+    with opened(series.private_folder, read_only=True) as connection:
+        ledger = store_reader.ledger(connection, series.schema, record.position + 1)
+    if digest(ledger.entries[-1]) != record.candidate_digest:
+        flaws.append(f"the ledger's rows of release {release} are not those that its checks judged")
+    if not flaws:
+        progress("reading the published tables back")
+        flaws += table_flaws(series.published_folder / release, ledger.entries[-1])
+    progress("judging the definitions")
+    flaws += broken_promises(series, release, _latest_verdicts(series, ledger))
+    numbers = attack_numbers(series, ledger, progress)
+    flaws += exposure_flaws(series, release, numbers)
+    if flaws:
+        halt_series(series, release, flaws)
+    return ReleaseAudit(tuple(flaws), {**_sizes(record), **numbers}, halted=bool(flaws))
+
+
+def broken_promises(series: "Series", release: str, verdicts: Sequence[Verdict]) -> list[str]:
+    """The verdicts of the technique's own checks that do not hold: checks that a series adds later judge no past."""
+    own = {check.name for check in own_checks(series.technique)}
+    return [
+        f"{verdict.check} fails in release {release} ({counted(verdict.violations, 'violation', 'violations')})"
+        for verdict in verdicts
+        if verdict.check in own and verdict.required and not verdict.holds
+    ]
+
+
+def exposure_flaws(series: "Series", release: str, numbers: Mapping[str, float]) -> list[str]:
+    """The attacks that expose people although the technique promises that they expose no one."""
+    excluded = {one for promise in series.technique.promises() for one in EXCLUDED_ATTACKS.get(promise.check, ())}
+    return [
+        f"the attack {attack} on the releases up to {release} exposes "
+        f"{counted(int(numbers[exposed_by(attack)]), 'person', 'people')}, and the technique promises none"
+        for attack in sorted(excluded)
+        if numbers.get(exposed_by(attack), 0) > 0
+    ]
+
+
+def _unknown_release(series: "Series", view: SeriesView, release: str) -> ReleaseAudit | None:
+    """A release that the ledger does not know; it is published all the same if an older private folder was put back."""
+    if not (series.published_folder / release).exists():
+        return None
+    flaw = f"release {release} is published, and the ledger does not know it; restore the latest private folder"
+    if view.records:
+        halt_series(series, release, [flaw])
+    return ReleaseAudit((flaw,), {}, halted=bool(view.records))
+
+
+def _latest_verdicts(series: "Series", ledger: Ledger) -> list[Verdict]:
+    """The verdicts of the technique's own checks on the latest of these releases, judged from the first one on."""
+    return [list(history_verdicts(check, ledger.entries))[-1] for check in own_checks(series.technique)]
+
+
+def _sizes(record: "ReleaseRecord") -> dict[str, float]:
+    return {"releases audited": record.position + 1, "people": record.people}

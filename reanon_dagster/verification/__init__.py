@@ -1,0 +1,1 @@
+"""What anyone can verify with the public folder of a series alone. Nothing here shares code with what writes it."""

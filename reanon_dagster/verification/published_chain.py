@@ -1,0 +1,198 @@
+"""The published folder of a series against its own manifests: files, hashes, one chain, nothing else.
+
+What no manifest after it names, the latest release, is proved by the steward's ledger alone.
+"""
+
+import os
+import stat
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reanon_dagster.verification.manifest_file import (
+    MANIFEST,
+    Flaw,
+    Manifest,
+    file_digest,
+    read_manifest,
+    shown,
+)
+
+
+@dataclass(frozen=True)
+class PublishedChain:
+    """The manifests of a published folder, and what is wrong with them."""
+
+    manifests: tuple[Manifest, ...]
+    """In the order of the chain as far as it reaches, then those that it does not reach."""
+    flaws: tuple[Flaw, ...]
+
+
+@dataclass(frozen=True)
+class LedgerRelease:
+    """A release as the steward's ledger records it."""
+
+    release: str
+    manifest_digest: str
+
+
+def is_published_folder(folder: Path) -> bool:
+    """Whether the folder holds releases: some folder in it has a manifest."""
+    try:
+        return any(os.path.lexists(one / MANIFEST) for one in folder.iterdir())
+    except OSError:
+        return False
+
+
+def is_release_folder(folder: Path) -> bool:
+    """Whether the folder is that of one release."""
+    return folder.is_dir() and os.path.lexists(folder / MANIFEST)
+
+
+def verify_published(folder: Path) -> PublishedChain:
+    """The chain of a published folder with all its flaws: every file of every release is read."""
+    chain = read_chain(folder)
+    found = [flaw for manifest in chain.manifests for flaw in file_flaws(folder / manifest.folder, manifest)]
+    return PublishedChain(chain.manifests, (*chain.flaws, *found))
+
+
+def verify_release(folder: Path) -> list[Flaw]:
+    """The flaws of one release's folder against its own manifest."""
+    manifest, flaws = read_manifest(folder)
+    return flaws if manifest is None else [*flaws, *file_flaws(folder, manifest)]
+
+
+def read_chain(folder: Path) -> PublishedChain:
+    """The chain of a published folder, from the manifests alone: no other file is read."""
+    manifests: list[Manifest] = []
+    flaws: list[Flaw] = []
+    for name, kind in _entries(folder, flaws, None):
+        if not stat.S_ISDIR(kind) or not os.path.lexists(folder / name / MANIFEST):
+            flaws.append(Flaw(f"{shown(name)} is {_stray(kind)} that belongs to no release: delete it"))
+            continue
+        manifest, wrong = read_manifest(folder / name)
+        flaws += wrong
+        manifests += [] if manifest is None else [manifest]
+    ordered, broken = _ordered(manifests)
+    return PublishedChain(ordered, (*flaws, *broken, *_foreign(ordered)))
+
+
+def file_flaws(folder: Path, manifest: Manifest) -> list[Flaw]:
+    """The files of a release against its manifest: each is there with its sha256, and there is no other."""
+    flaws: list[Flaw] = []
+    place, here = shown(folder.name), set()
+    for name, kind in _entries(folder, flaws, folder.name):
+        here.add(name)
+        if name not in manifest.files and name != MANIFEST:
+            flaws.append(Flaw(f"{place}/{shown(name)} is {_stray(kind)} that its manifest does not list", folder.name))
+    for name, digest in sorted(manifest.files.items()):
+        label = f"{place}/{shown(name)}"
+        if name not in here:
+            flaws.append(Flaw(f"{label} is missing", folder.name))
+            continue
+        try:
+            changed = file_digest(folder / name) != digest
+        except OSError as error:
+            flaws.append(Flaw(f"{label} cannot be read: {error.strerror or error}", folder.name))
+            continue
+        if changed:
+            flaws.append(Flaw(f"{label} was changed: it does not have the sha256 of its manifest", folder.name))
+    return flaws
+
+
+def ledger_flaws(chain: PublishedChain, ledger: Sequence[LedgerRelease]) -> list[Flaw]:
+    """How a published folder differs from the steward's ledger: other releases, other manifests, another order."""
+    here = {manifest.folder: manifest.digest for manifest in chain.manifests}
+    known = {one.release for one in ledger}
+    flaws = [
+        Flaw(
+            f"release {one.release} is in the ledger, and its manifest is missing from the published folder",
+            one.release,
+        )
+        for one in ledger
+        if one.release not in here
+    ]
+    flaws += [
+        Flaw(f"{one.release}/{MANIFEST} is not the manifest that the ledger records", one.release)
+        for one in ledger
+        if here.get(one.release, one.manifest_digest) != one.manifest_digest
+    ]
+    flaws += [
+        Flaw(f"release {shown(name)} is published, and the ledger does not know it")
+        for name in here
+        if name not in known
+    ]
+    order = [one.release for one in ledger]
+    if not flaws and [manifest.folder for manifest in chain.manifests] != order:
+        flaws.append(Flaw("the published releases are not in the order of the ledger"))
+    return flaws
+
+
+def _entries(folder: Path, flaws: list[Flaw], release: str | None) -> Iterator[tuple[str, int]]:
+    """The name and the mode of everything in a folder, by name; links are not followed."""
+    try:
+        with os.scandir(folder) as found:
+            entries = sorted((entry.name, entry.stat(follow_symlinks=False).st_mode) for entry in found)
+    except OSError as error:
+        flaws.append(Flaw(f"{shown(folder.name)} cannot be read: {error.strerror or error}", release))
+        return
+    yield from entries
+
+
+def _stray(kind: int) -> str:
+    return "a link" if stat.S_ISLNK(kind) else "a folder" if stat.S_ISDIR(kind) else "a file"
+
+
+def _ordered(manifests: Sequence[Manifest]) -> tuple[tuple[Manifest, ...], list[Flaw]]:
+    """The manifests along the chain, and where it forks, ends early or begins more than once."""
+    twins, following = defaultdict(list), defaultdict(list)
+    for manifest in manifests:
+        twins[manifest.digest].append(manifest)
+        following[manifest.previous].append(manifest)
+    flaws = [Flaw(f"{_names(same)} have the same manifest", same[1].folder) for same in twins.values() if len(same) > 1]
+    if manifests and not following[None]:
+        flaws.append(Flaw("no release is the first: the beginning of the chain is missing or was changed"))
+    for previous, after in following.items():
+        if previous is not None and previous not in twins:
+            flaws += [
+                Flaw(
+                    f"release {shown(one.folder)} follows a manifest that is not here: the release before it is "
+                    f"missing, or its manifest was changed",
+                    one.folder,
+                )
+                for one in after
+            ]
+        elif len({one.digest for one in after}) > 1:
+            before = "begin the chain" if previous is None else f"follow {shown(twins[previous][0].folder)}"
+            flaws.append(Flaw(f"{_names(after)} each {before}: one chain has one order", after[-1].folder))
+    return _walked(manifests, following), flaws
+
+
+def _walked(manifests: Iterable[Manifest], following: dict[str | None, list[Manifest]]) -> tuple[Manifest, ...]:
+    """The manifests in the order of the chain, then those that it does not reach."""
+    order: dict[str, Manifest] = {}
+    waiting = list(reversed(following.get(None, ())))
+    while waiting:
+        manifest = waiting.pop()
+        if manifest.folder not in order:
+            order[manifest.folder] = manifest
+            waiting += reversed(following.get(manifest.digest, ()))
+    return (*order.values(), *(one for one in manifests if one.folder not in order))
+
+
+def _foreign(manifests: Sequence[Manifest]) -> list[Flaw]:
+    """The releases of another series than the first."""
+    return [
+        Flaw(
+            f"release {shown(one.folder)} belongs to the series {shown(one.series)}, the first to "
+            f"{shown(manifests[0].series)}",
+            one.folder,
+        )
+        for one in manifests
+        if one.series != manifests[0].series
+    ]
+
+
+def _names(manifests: Iterable[Manifest]) -> str:
+    return " and ".join(shown(one.folder) for one in manifests)

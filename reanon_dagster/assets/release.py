@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import dagster as dg
@@ -24,6 +25,7 @@ from reanon_dagster.assets.metadata import (
 from reanon_dagster.assets.series_assets import SeriesAssets, refusals_as_failures
 from reanon_dagster.assets.skipped_release import in_backfill, skip
 from reanon_dagster.partitions import may_depend_on_itself, previous_release
+from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.drift import drift_of
 from reanon_dagster.releasing.evidence import evidence_of
 from reanon_dagster.releasing.gate import accept, require_acceptable
@@ -108,30 +110,62 @@ def _made(
         name = assets.release(context)
         series, today = assets.continued(environment), environment.day()
         view = read_continuable_view(series)
-        if in_backfill(context) and series.calendar.index(name) >= view.position:
-            reason = awaited(series, name, today)
-            if reason is not None:
-                yield from not_judged(checks, key, reason)
-                skip(context, key, reason)
-                record_unaudited(context, key, reason)
-                return
-        made = None
-        if not requested_along(context, view, name):
-            made = documented_candidate(series, view, name, today, progress=context.log.info)
+        reason = _reason_to_skip(context, series, view, name, today)
+        done = reason is not None or requested_along(context, view, name)
+        made = None if done else documented_candidate(series, view, name, today, progress=context.log.info)
     except ReanonError as error:
-        invalid = isinstance(error, InvalidSnapshot) and not isinstance(error, SnapshotMissing)
-        failed = "valid" if invalid else EXPECTATIONS if isinstance(error, ExpectationsFailed) else None
-        if failed:
-            yield dg.AssetCheckResult(check_name=failed, passed=False, description=error.redacted())
-        yield from not_judged([check for check in checks if check != failed], key, error.redacted())
+        yield from _unjudged(checks, key, error)
         raise
-    if made is None:
+    if reason is not None:
+        yield from not_judged(checks, key, reason)
+        skip(context, key, reason)
+        record_unaudited(context, key, reason)
+    elif made is None:
         held = read_verdicts(series.private_folder, view.position - 1)
         judged = [*_snapshot_results(series, view, name), *expectation_results(series, name, None), *results(held, key)]
         yield _published(assets, context, series, judged, NOTHING_TO_DO)
-        return
+    else:
+        yield from _decided(assets, context, series, view, made, look_only=config.look_only)
+
+
+def _reason_to_skip(
+    context: dg.AssetExecutionContext, series: Series, view: SeriesView, release: str, today: date
+) -> str | None:
+    """What a release of a backfill waits for; None if it can run, is published already, or was asked for alone."""
+    if not in_backfill(context) or series.calendar.index(release) < view.position:
+        return None
+    return awaited(series, release, today)
+
+
+def _unjudged(checks: list[str], key: dg.AssetKey, error: ReanonError) -> Iterator[dg.AssetCheckResult]:
+    """The results of a release without a candidate: the check that its snapshot fails, and the others not judged."""
+    invalid = isinstance(error, InvalidSnapshot) and not isinstance(error, SnapshotMissing)
+    failed = "valid" if invalid else EXPECTATIONS if isinstance(error, ExpectationsFailed) else None
+    if failed:
+        yield dg.AssetCheckResult(check_name=failed, passed=False, description=error.redacted())
+    yield from not_judged([check for check in checks if check != failed], key, error.redacted())
+
+
+def _decided(
+    assets: SeriesAssets,
+    context: dg.AssetExecutionContext,
+    series: Series,
+    view: SeriesView,
+    made: Candidate,
+    *,
+    look_only: bool,
+) -> Made:
+    """Refuse a candidate, or publish and describe it; its Data Docs follow the decision.
+
+    Raises: every error of ours.
+    """
+    name = made.release
     expected = expectation_results(series, name, made.doubts)
-    judged = [*_snapshot_results(series, view, name, made.people), *expected, *results(made.verdicts, key)]
+    judged = [
+        *_snapshot_results(series, view, name, made.people),
+        *expected,
+        *results(made.verdicts, assets.key("release")),
+    ]
     try:
         with refusal_recorded(series, name):
             require_acceptable(made)
@@ -139,7 +173,7 @@ def _made(
         document_release(series, view, name, made, error)
         yield from judged
         raise
-    if config.look_only:
+    if look_only:
         context.log.info(f"{name} was computed and judged, and nothing is published: look_only is set")
         document_release(series, view, name, made, JUDGED)
         yield from judged

@@ -44,7 +44,7 @@ def _praise(manifests: Sequence[Manifest]) -> str:
     span = shown(last.folder) if first is last else f"{shown(first.folder)} to {shown(last.folder)}"
     return (
         f"{shown(first.series)}: {counted(len(manifests), 'release is', 'releases are')} sound ({span})\n"
-        f"sha256 of the latest manifest: {last.digest}; compare it with what the publisher states, because no later "
+        f"sha256 of the latest manifest: {last.digest}; compare it with what the data steward states, because no later "
         f"manifest proves the latest release"
     )
 

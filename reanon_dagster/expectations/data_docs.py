@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from reanon_core.model.errors import counted
 from reanon_core.model.verdict import Verdict
 from reanon_dagster.expectations.evaluation import evaluate
 from reanon_dagster.expectations.pages import index_page, result_page
@@ -50,14 +51,15 @@ def verdict_suite(verdicts: Sequence[Verdict]) -> Suite:
 
 
 def _figures(verdict: Verdict) -> str:
-    count = verdict.violations
-    first = "no violations" if count == 0 else f"{count:,} violation{'' if count == 1 else 's'}"
+    first = counted(verdict.violations, "violation", "violations") if verdict.violations else "no violations"
     # Checks count many kinds of violation: zeros would hide the numbers that matter.
     return "; ".join([first, *(f"{name} {number:,.6g}" for name, number in verdict.observed.items() if number)])
 
 
-def write_data_docs(folder: Path, title: str, release: str, suites: Sequence[Suite]) -> Path:
-    """Judge the suites, write a page for each, list them with those of earlier judgements, and return the list's path.
+def write_data_docs(folder: Path, title: str, release: str, suites: Sequence[Suite]) -> tuple[Path, set[str]]:
+    """Judge the suites, write a page for each, and list them with those of earlier judgements.
+
+    Returns the path of the list, and the names of the suites that fail.
 
     Nothing leaves the machine, and nothing but aggregates reaches the disk; only the owner may read it.
     """
@@ -67,12 +69,12 @@ def write_data_docs(folder: Path, title: str, release: str, suites: Sequence[Sui
         folder.chmod(0o700)
         known = folder / _LIST
         listed = json.loads(known.read_text(encoding="utf-8")) if known.exists() else []
-        listed = [*(_written(folder, release, suite) for suite in suites), *listed]
+        listed[:0] = judged = [_written(folder, release, suite) for suite in suites]
         known.write_text(json.dumps(listed), encoding="utf-8")
         (folder / "index.html").write_text(index_page(title, listed), encoding="utf-8")
     finally:
         os.umask(mask)
-    return folder / "index.html"
+    return folder / "index.html", {str(one["suite"]) for one in judged if not one["holds"]}
 
 
 def _written(folder: Path, release: str, suite: Suite) -> dict[str, object]:

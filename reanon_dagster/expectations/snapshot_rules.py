@@ -11,8 +11,6 @@ from reanon_core.model.schema import Kind, Missing, QuasiIdentifier
 from reanon_dagster.series.expectations import CRITICAL, Expectation
 from reanon_dagster.series.series import Series
 
-_SPACED = r"^\s|\s$"
-
 
 def snapshot_rules(series: Series, release: str, present: Sequence[str]) -> Iterator[Expectation]:
     """The rules for the snapshot of a release that has these columns."""
@@ -26,7 +24,7 @@ def snapshot_rules(series: Series, release: str, present: Sequence[str]) -> Iter
     for column in schema.quasi_identifiers:
         if column.name in required or column.name in present:
             yield from _column_rules(column)
-    yield _rule("values_to_not_match_regex", secret, "not begin or end with a space", regex=_SPACED)
+    yield _rule("values_to_not_match_regex", secret, "not begin or end with a space", regex=r"^\s|\s$")
     if schema.sensitive.closed:
         values = list(schema.sensitive.values)
         yield _rule("values_to_be_in_set", secret, "be one of the declared values", value_set=values)

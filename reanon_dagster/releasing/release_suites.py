@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
 
 JUDGED = Verdict("decision", holds=True, sentence="the release is judged, and not published")
+DISAGREEMENT = " (the snapshot was read without a problem, but fails a rule there: please report this)"
 PUBLISHED = Verdict("decision", holds=True, sentence="the release is published")
 
 
@@ -54,12 +55,15 @@ def document_release(
         judged = candidate is not None or isinstance(decision, Refused | Unpublishable | InvalidSnapshot)
         if not judged or isinstance(decision, SnapshotMissing):
             return None
-        decision = Verdict("decision", holds=False, violations=1, sentence=f"refused: {decision.redacted()}")
+        # A problem without its value and its advice: both may contain values of the data.
+        reason = "; ".join(f"{one.what} must {one.rule}" for one in decision.problems) or decision.redacted()
+        decision = Verdict("decision", holds=False, violations=1, sentence=f"refused: {reason}")
     try:
         suites = [verdict_suite([decision, *(candidate.verdicts if candidate else ())])]
         snapshot = _snapshot_suite(series, view, release)
         folder = series.private_folder / FOLDER
-        return shown_path(series, write_data_docs(folder, series.title, release, [*snapshot, *suites]))
+        index, failed = write_data_docs(folder, series.title, release, [*snapshot, *suites])
+        return shown_path(series, index) + (DISAGREEMENT if candidate and SNAPSHOT in failed else "")
     except Exception as error:
         return f"not written, because of an unexpected {type(error).__name__}"
 

@@ -34,6 +34,9 @@ sensitive: disease
 # The first release freezes m and the columns.
 technique: {name: m-invariance, m: 2, not_eligible: refuse}
 
+# What else you know about the data; a snapshot that fails it is refused (docs/expectations.md).
+# expectations: [{type: expect_column_mean_to_be_between, column: age, min_value: 20, max_value: 70}]
+
 publish: {to: published, formats: [parquet, csv]}   # public
 private: {to: private}                              # for you alone: back it up, never share it
 """

@@ -22,11 +22,18 @@ from reanon_dagster.stored_series import open_series
 TODAY = date(2030, 1, 1)
 
 
-@pytest.fixture
-def series(tmp_path: Path) -> Path:
-    path = write_series(tmp_path, snapshots=lively())
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A series with two published releases."""
+    path = write_series(tmp_path_factory.mktemp("series"), snapshots=lively(3, 72))
     assert main(["backfill", str(path), "--to", "r2", "--quiet"]) == 0
     return path
+
+
+@pytest.fixture
+def series(published: Path, tmp_path: Path) -> Path:
+    shutil.copytree(published.parent, tmp_path, dirs_exist_ok=True)
+    return tmp_path / published.name
 
 
 @pytest.fixture

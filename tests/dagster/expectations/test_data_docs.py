@@ -12,7 +12,7 @@ import pytest
 from builders.faults import Forgetful
 from builders.series import DISEASES, lively, people, write_series
 
-from reanon_core.model.errors import OutOfOrder
+from reanon_core.model.errors import InvalidSnapshot, OutOfOrder, Problem
 from reanon_core.model.verdict import Verdict
 from reanon_dagster.cli import main
 from reanon_dagster.expectations.data_docs import FOLDER, Suite, verdict_suite, write_data_docs
@@ -34,8 +34,8 @@ def test_names_and_titles_are_text_and_not_markup(tmp_path: Path) -> None:
     verdict = Verdict("<b>bold</b>", holds=True, sentence="$sentence <script>alert(1)</script>", observed={"<u>": 2})
     named = Expectation("series", "expect_column_to_exist", {"column": "<u>$age"})
     snapshot = Suite("snapshot", pd.DataFrame({"<u>$age": [1]}), [named])
-    index = write_data_docs(folder, "<u>title</u> $HOME", "r1", [snapshot, verdict_suite([verdict])])
-    assert index == folder / "index.html"
+    written = write_data_docs(folder, "<u>title</u> $HOME", "r1", [snapshot, verdict_suite([verdict])])
+    assert written == (folder / "index.html", set())
     assert len(list(folder.rglob("*.html"))) == 3
     for page in folder.rglob("*.html"):
         assert not re.search(r"<(b|u|script)>", page.read_text()), page
@@ -177,7 +177,9 @@ def test_a_snapshot_that_is_not_there_leaves_nothing(tmp_path: Path) -> None:
 
 def test_a_release_named_after_a_year_was_judged_today(tmp_path: Path) -> None:
     before = datetime.now(tz=UTC).replace(microsecond=0)
-    index = write_data_docs(tmp_path, "A title", "2018", [verdict_suite([Verdict("a", holds=True, sentence="a rule")])])
+    index, _ = write_data_docs(
+        tmp_path, "A title", "2018", [verdict_suite([Verdict("a", holds=True, sentence="a rule")])]
+    )
     (at,) = re.findall(r"<td>([-\d]+ [:\d]+) UTC</td>", index.read_text())
     judged = datetime.strptime(at, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
     assert before <= judged <= datetime.now(tz=UTC)
@@ -207,11 +209,35 @@ def test_pages_are_written_after_the_decision(tmp_path: Path, monkeypatch: pytes
     assert "the release is published" not in page
 
 
+def test_a_refused_snapshot_shows_its_rules_and_neither_values_nor_advice(tmp_path: Path) -> None:
+    series = load_series(write_series(tmp_path))  # without a snapshot: the pages show what was decided
+    problems = [
+        Problem("age", "lie in its domain, from 0 to 110", "173 in 1 row", "or did you mean 73"),
+        Problem("source.query", "run for r1", help="cannot convert 'Zacharias-000012'"),
+    ]
+    assert document_release(series, read_view(series), "r1", None, InvalidSnapshot(problems))
+    page = shown_page(tmp_path, "r1", "release")
+    assert "refused: age must lie in its domain, from 0 to 110; source.query must run for r1" in page
+    assert not re.search(r"Zacharias|\b173\b|did you mean", text_of(data_docs(tmp_path)))
+    assert not (data_docs(tmp_path) / "r1" / "snapshot").exists()
+
+
 def test_a_release_that_was_only_looked_at_is_not_called_published(tmp_path: Path) -> None:
     series = load_series(write_series(tmp_path, snapshots={"r1": people(60)}))
     assert document_release(series, read_view(series), "r1", None, JUDGED) == "private/clinic/data_docs/index.html"
     page = shown_page(tmp_path, "r1", "release")
     assert "the release is judged, and not published" in page
+
+
+def test_a_disagreement_with_the_reader_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A reader that overlooks a domain does not deceive the expectations: they do not use its codes."""
+    frame = people(60)
+    frame.loc[7, "age"] = 111
+    monkeypatch.setattr("reanon_core.model.coding._outside", lambda *_: [])
+    main(["publish", str(write_series(tmp_path, snapshots={"r1": frame})), "--data-docs"])
+    assert "index.html (the snapshot was read without a problem, but fails a rule there" in capsys.readouterr().out
 
 
 def test_pages_that_cannot_be_written_do_not_fail_a_release(

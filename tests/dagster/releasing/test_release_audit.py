@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import tarfile
 from collections.abc import Callable
 from datetime import date
@@ -42,6 +43,20 @@ def publish(folder: Path, text: str = SERIES) -> Series:
     series = load_series(write_series(folder, text=text, snapshots=lively(3, 72)))
     assert len(list(publish_ready_releases(series, TODAY, to="r3", seed=1))) == 3
     return series
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A series with three published releases."""
+    folder = tmp_path_factory.mktemp("series")
+    publish(folder)
+    return folder
+
+
+@pytest.fixture
+def series(published: Path, tmp_path: Path) -> Series:
+    shutil.copytree(published, tmp_path, dirs_exist_ok=True)
+    return load_series(tmp_path)
 
 
 @pytest.mark.parametrize("name", STORES)
@@ -118,9 +133,8 @@ def emptied(table: pa.Table) -> pa.Table:
     ],
 )
 def test_a_table_that_differs_from_the_ledger_is_found_when_it_is_read_back(
-    tmp_path: Path, form: str, change: Callable[[pa.Table], pa.Table], says: str
+    series: Series, form: str, change: Callable[[pa.Table], pa.Table], says: str
 ) -> None:
-    series = publish(tmp_path)
     folder = series.published_folder / "r2"
     table = change(pyarrow.parquet.read_table(folder / "table.parquet", partitioning=None))
     if form == "parquet":
@@ -133,8 +147,7 @@ def test_a_table_that_differs_from_the_ledger_is_found_when_it_is_read_back(
     assert says in found[0]
 
 
-def test_a_table_that_is_no_table_is_found(tmp_path: Path) -> None:
-    series = publish(tmp_path)
+def test_a_table_that_is_no_table_is_found(series: Series) -> None:
     folder = series.published_folder / "r1"
     (folder / "table.parquet").write_text("no parquet")
     (folder / "counterfeits.csv").unlink()
@@ -145,8 +158,7 @@ def test_a_table_that_is_no_table_is_found(tmp_path: Path) -> None:
     ]
 
 
-def test_an_audit_reads_no_files_of_other_releases_and_leaves_later_ones_to_their_own_audits(tmp_path: Path) -> None:
-    series = publish(tmp_path)
+def test_an_audit_reads_no_files_of_other_releases_and_leaves_later_ones_to_their_own_audits(series: Series) -> None:
     records = read_view(series).records
     (series.published_folder / "r3" / "table.csv").unlink()
     (series.published_folder / "r1" / "table.csv").unlink()
@@ -159,8 +171,7 @@ def test_an_audit_reads_no_files_of_other_releases_and_leaves_later_ones_to_thei
     assert release_flaws(series, records, "r2") != []
 
 
-def test_rows_of_the_ledger_that_were_not_judged_are_found(tmp_path: Path) -> None:
-    series = publish(tmp_path)
+def test_rows_of_the_ledger_that_were_not_judged_are_found(series: Series) -> None:
     with duckdb.connect(str(series.private_folder / "store.duckdb")) as connection:
         connection.execute("UPDATE public.rows SET sensitive = (sensitive + 1) % 6 WHERE position = 1 AND row < 3")
     found = audit_release(series, "r2")
@@ -191,8 +202,7 @@ def test_an_attack_that_exposes_people_is_a_flaw_only_where_the_technique_promis
     assert read_view(naive).summary.halts == ()
 
 
-def test_a_forged_table_with_a_forged_manifest_does_not_deceive_the_ledger(tmp_path: Path) -> None:
-    series = publish(tmp_path)
+def test_a_forged_table_with_a_forged_manifest_does_not_deceive_the_ledger(series: Series) -> None:
     folder = series.published_folder / "r3"
     (folder / "table.csv").write_text("group_id\n")
     manifest = json.loads((folder / "manifest.json").read_text())

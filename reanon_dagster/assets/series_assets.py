@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+from dagster._core.errors import DagsterUserCodeProcessError
+from dagster_shared.error import SerializableErrorInfo
 
 from reanon_core.model.errors import ReanonError, Refused
 from reanon_dagster.partitions import partitions_of
@@ -90,17 +92,27 @@ class SeriesAssets:
         return self.series.calendar.release_of(asked.start)
 
 
+class PlainFailure(DagsterUserCodeProcessError, dg.Failure):
+    """A failure that Dagster shows as a sentence alone.
+
+    Dagster prints the stack of its own calls below a failure, unless the failure brings its own description of it.
+    """
+
+    def __init__(self, sentence: str) -> None:
+        shown = SerializableErrorInfo(message=f"{sentence}\n", stack=[], cls_name=dg.Failure.__name__)
+        super().__init__(sentence, allow_retries=False, user_code_process_error_infos=[shown])  # type: ignore[no-untyped-call]
+
+
 @contextmanager
 def refusals_as_failures(command: str = "publish") -> Iterator[None]:
     """Raise errors as Dagster failures without any value of the data, because many people read logs."""
     try:
         yield
     except ReanonError as error:
-        raise dg.Failure(description=error.redacted(), allow_retries=False) from None
+        raise PlainFailure(error.redacted()) from None
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
-        raise dg.Failure(
-            description=f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}; "
-            f"its text may contain data and is not shown here; run `reanon {command}` to see it",
-            allow_retries=False,
+        raise PlainFailure(
+            f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}; "
+            f"its text may contain data and is not shown here; run `reanon {command}` to see it"
         ) from None

@@ -23,7 +23,7 @@ STATUS = """query($id: String!) { partitionBackfillOrError(backfillId: $id) {
 RUNS = """query($filter: RunsFilter!) { runsOrError(filter: $filter) {
   ... on Runs { results { runId status startTime endTime tags { key value } } } } }"""
 FAILURE = """query($id: ID!) { logsForRun(runId: $id) { ... on EventConnection { events {
-  ... on ExecutionStepFailureEvent { error { message } failureMetadata { description } } } } } }"""
+  ... on ExecutionStepFailureEvent { error { message stack } failureMetadata { description } } } } } }"""
 CHECKS = """query($key: AssetKeyInput!) { assetNodeOrError(assetKey: $key) { ... on AssetNode { assetChecksOrError {
   ... on AssetChecks { checks { name } } } } } }"""
 RESULTS = """query($key: AssetKeyInput!, $check: String!, $partition: String) {
@@ -136,12 +136,11 @@ class Server:
         return sorted(listed, key=lambda run: run.start)
 
     def failure(self, run: str) -> str:
-        """What the one failed step of a run told the steward: a sentence, and no stack trace before it."""
+        """What the one failed step of a run told the steward: a sentence, and no stack trace."""
         events = self.ask(FAILURE, id=run)["logsForRun"]["events"]
         (failed,) = [event for event in events if event]
-        first = failed["error"]["message"].splitlines()[0].partition(": ")[2]
-        assert first == failed["failureMetadata"]["description"]
-        return str(first)
+        assert failed["error"] == {"message": f"{failed['failureMetadata']['description']}\n", "stack": []}
+        return str(failed["failureMetadata"]["description"])
 
     def checks(self, series: str) -> list[str]:
         """The names of the checks of a series' releases."""

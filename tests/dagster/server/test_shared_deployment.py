@@ -23,6 +23,9 @@ pytestmark = pytest.mark.server
 
 PAGE = ROOT / "docs" / "deployment.md"
 MONTHS = ["2024-01", "2024-02"]
+RELOAD = 'mutation { reloadRepositoryLocation(repositoryLocationName: "north") { __typename } }'
+DESCRIPTION = """query { assetNodeOrError(assetKey: {path: ["north", "release"]}) {
+  ... on AssetNode { description } } }"""
 PACKAGES = ("psycopg2", "dagster_postgres")
 
 
@@ -125,6 +128,9 @@ def test_two_teams_share_one_dagster_on_postgres_and_nothing_private_is_in_its_d
         ended = {name: server.end_of(backfill, 200) for name, backfill in launched.items()}
         runs = {name: server.runs(backfill) for name, backfill in launched.items()}
         sentence = server.failure(runs["south"][-1].id)
+        (north / "series.yaml").write_text(f"{(north / 'series.yaml').read_text()}\ndescription: Changed in place.\n")
+        reloaded = server.ask(RELOAD)["reloadRepositoryLocation"]
+        changed = server.ask(DESCRIPTION)["assetNodeOrError"]["description"]
     finally:
         end(*processes)
     assert ended == {"north": "COMPLETED_SUCCESS", "south": "COMPLETED_FAILED"}
@@ -133,6 +139,8 @@ def test_two_teams_share_one_dagster_on_postgres_and_nothing_private_is_in_its_d
     assert {run.tags["dagster/code_location"] for run in runs["south"]} == {"south"}
     assert sorted(path.name for path in (north / "published" / "north").iterdir()) == MONTHS
     assert sorted(path.name for path in (south / "published" / "south").iterdir()) == MONTHS[:1]
+    assert reloaded == {"__typename": "WorkspaceLocationEntry"}
+    assert "Changed in place." in changed
     private = private_texts(north / "snapshots") | private_texts(south / "snapshots")
     found = list(database.texts("dagster"))
     assert {"event_logs", "runs", "bulk_actions", "asset_check_executions"} <= {table for table, _ in found}

@@ -82,7 +82,9 @@ def test_a_first_release_unpacks_nothing(tmp_path: Path, reads: Counter[str]) ->
     assert dict(reads) == {"table": 1, "coding": 1}
 
 
-def test_a_release_in_dagster_reads_each_thing_once_and_its_table_again_for_data_docs(series: Path, reads: Counter[str]) -> None:
+def test_a_release_in_dagster_reads_each_thing_once_and_its_table_again_for_data_docs(
+    series: Path, reads: Counter[str]
+) -> None:
     with dg.DagsterInstance.ephemeral() as instance:
         maker = Maker(series, instance)
         reads.clear()

@@ -242,7 +242,16 @@ def test_the_assets_make_the_same_series_and_show_the_gain(folder: Path) -> None
             result = maker.make(release)
             assert result.success
             assert checked(result) == dict.fromkeys(
-                ("valid", "drift", "well_formedness", "k_anonymity", "l_diversity", "t_closeness", "js_divergence"),
+                (
+                    "valid",
+                    "drift",
+                    "well_formedness",
+                    "k_anonymity",
+                    "l_diversity",
+                    "t_closeness",
+                    "js_divergence",
+                    "audit",
+                ),
                 True,
             )
         assert isinstance(maker.metadata("evidence")["adversary gain"].value, float)

@@ -42,7 +42,8 @@ def state_metadata(record: ReleaseRecord, state: StateSummary) -> Metadata:
 def _query_error(error: float | None) -> Metadata:
     """How far off a typical count is, as a number that Dagster plots over the releases, and as a sentence."""
     number = {} if error is None else {"query error": round(error, 4)}
-    return {**number, "utility": f"{typical_count(error)}. {MEANING}."}
+    told = typical_count(error)
+    return {**number, "utility": f"{told[0].upper()}{told[1:]}. {MEANING[0].upper()}{MEANING[1:]}."}
 
 
 def _boxes_of_people(manifest: Metadata) -> Metadata:
@@ -94,7 +95,7 @@ def release_metadata(series: Series, records: Sequence[ReleaseRecord], snapshot:
         "counterfeits": manifest["counterfeits"],
         "withheld": manifest["withheld"],
         **_query_error(record.query_error),
-        "not selected": manifest["dirty"],
+        "rows of people not selected": manifest["dirty"],
         "seconds": round(record.seconds, 3),
         "peak memory, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "previous release": before.release if before else "none: this is the first",

@@ -23,7 +23,7 @@ from reanon_dagster.assets.metadata import (
     state_metadata,
 )
 from reanon_dagster.assets.series_assets import SeriesAssets, refusals_as_failures
-from reanon_dagster.assets.skipped_release import in_backfill, skip
+from reanon_dagster.assets.unpublished_release import in_backfill, record_reason, skip
 from reanon_dagster.partitions import may_depend_on_itself, previous_release
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.drift import drift_of
@@ -81,11 +81,13 @@ def build_release(assets: SeriesAssets) -> dg.AssetsDefinition:
     def release(
         context: dg.AssetExecutionContext, config: ReleaseConfig, series_environment: SeriesEnvironment
     ) -> Made:
-        with refusals_as_failures():
+        name = assets.series.calendar.release_of(context.partition_key) if context.has_partition_key else ""
+        with refusals_as_failures(about=name):
             try:
                 yield from _made(assets, context, [check.name for check in checks], config, series_environment)
             except ReanonError as error:
                 record_unaudited(context, key, error.redacted())
+                record_reason(context, key, "refused", error.redacted())
                 raise
             finally:
                 placed = series_environment.placed(assets.series)

@@ -104,12 +104,16 @@ class PlainFailure(DagsterUserCodeProcessError, dg.Failure):
 
 
 @contextmanager
-def refusals_as_failures(command: str = "publish") -> Iterator[None]:
-    """Raise errors as Dagster failures without any value of the data, because many people read logs."""
+def refusals_as_failures(command: str = "publish", about: str = "") -> Iterator[None]:
+    """Raise errors as Dagster failures without any value of the data, because many people read logs.
+
+    The sentence names the release that it is `about`.
+    """
     try:
         yield
     except ReanonError as error:
-        raise PlainFailure(error.redacted()) from None
+        sentence = error.redacted()
+        raise PlainFailure(sentence if about in sentence else f"{about}: {sentence}") from None
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         raise PlainFailure(

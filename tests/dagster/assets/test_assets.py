@@ -110,6 +110,21 @@ def test_metadata_are_numbers_with_a_history_schema_lineage_and_what_a_release_b
     assert {"query error", "seconds of attacks"} <= set(numbers)
 
 
+def test_a_refusal_names_its_release_and_stands_with_the_partition_and_the_run(tmp_path: Path) -> None:
+    wrong = lively()
+    wrong["r1"] = pd.concat([wrong["r1"], wrong["r1"].head(1)])
+    with dg.DagsterInstance.ephemeral() as instance:
+        maker = Maker(write_series(tmp_path, snapshots=wrong), instance)
+        assert maker.refusal("r1").startswith("r1: patient must be unique in a snapshot")
+        (seen,) = instance.fetch_observations(maker.key("release"), limit=10).records
+        assert seen.partition_key == "r1"
+        observation = seen.asset_observation
+        assert observation is not None
+        assert str(observation.metadata["refused"].value).startswith("patient must be unique")
+        (run,) = instance.get_runs()
+        assert run.tags["reanon/refused"].startswith("patient must be unique")
+
+
 def test_the_history_is_a_picture_that_dagster_draws_in_place_also_after_many_releases(maker: Maker) -> None:
     maker.make("r1")
     history = maker.metadata("release")["history"]

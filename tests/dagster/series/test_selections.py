@@ -254,7 +254,7 @@ def test_the_assets_show_what_a_query_cost_and_name_nobody(tmp_path: Path) -> No
             assert maker.make(release).success
             seen = maker.metadata("release")
             manifest = json.loads((tmp_path / "published" / "clinic" / release / "manifest.json").read_text())
-            assert seen["not selected"].value == manifest["dirty"]
+            assert seen["rows of people not selected"].value == manifest["dirty"]
             assert seen["people"].value == len(lively()[release]) >= seen["selected"].value
             assert release == "r1" or manifest["dirty"] > 0
             assert seen["withheld"].value == manifest["withheld"]

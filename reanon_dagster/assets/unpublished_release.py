@@ -1,13 +1,18 @@
-"""A release of a backfill that has to wait for its day or its snapshot: it is skipped, with the reason."""
+"""A release that is not published, refused or skipped: the reason stands where a steward looks for it."""
 
 import dagster as dg
 from dagster._core.execution.backfill import BulkActionStatus
 
 BACKFILL = "dagster/backfill"
 """The tag with which Dagster marks the runs of a backfill."""
-SKIPPED = "reanon/skipped"
-"""The tag that shows the reason in the list of runs."""
 LONGEST_TAG = 200
+
+
+def record_reason(context: dg.AssetExecutionContext, asset: dg.AssetKey, word: str, reason: str) -> None:
+    """Record the reason with the events of the partition, and as the tag `reanon/<word>` in the list of runs."""
+    if context.has_partition_key:  # a run of several releases has none, and makes none
+        context.log_event(dg.AssetObservation(asset, partition=context.partition_key, metadata={word: reason}))
+    context.instance.add_run_tags(context.run.run_id, {f"reanon/{word}": reason.replace("\n", "; ")[:LONGEST_TAG]})
 
 
 def in_backfill(context: dg.AssetExecutionContext) -> bool:
@@ -21,8 +26,7 @@ def skip(context: dg.AssetExecutionContext, asset: dg.AssetKey, reason: str) -> 
     A backfill over assets in which a run ends without a materialization ends as failed unless it is canceled.
     """
     context.log.info(f"skipped: {reason}")
-    context.log_event(dg.AssetObservation(asset, partition=context.partition_key, metadata={"skipped": reason}))
-    context.instance.add_run_tags(context.run_id, {SKIPPED: reason[:LONGEST_TAG]})
+    record_reason(context, asset, "skipped", reason)
     backfill = context.instance.get_backfill(context.run.tags[BACKFILL])
     if backfill is not None and backfill.is_asset_backfill and backfill.status == BulkActionStatus.REQUESTED:
         context.instance.update_backfill(backfill.with_status(BulkActionStatus.CANCELING))

@@ -48,7 +48,11 @@ def _query_error(error: float | None) -> Metadata:
 
 def _boxes_of_people(manifest: Metadata) -> Metadata:
     """The numbers of a decoupled release, which has rows of people and rows of values."""
-    return {"rows of values": manifest["values"], "k": manifest["k"]} if manifest.get("form") == "decoupled" else {}
+    return (
+        {"rows of values": manifest["values"], "people who share a box, at least": manifest["k"]}
+        if manifest.get("form") == "decoupled"
+        else {}
+    )
 
 
 def evidence_metadata(record: ReleaseRecord, numbers: Mapping[str, float]) -> Metadata:

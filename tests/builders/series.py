@@ -98,3 +98,15 @@ def declared(folder: Path, source: str, columns: Mapping[str, str], sensitive: s
         f"sensitive: {sensitive}\ntechnique: {{name: m-invariance, m: 2}}\n"
     )
     return load_series(folder, lazily=True)
+
+
+def correct(folder: Path, release: str, frame: pd.DataFrame) -> None:
+    """Write another snapshot of a release."""
+    frame.to_csv(folder / "snapshots" / f"{release}.csv", index=False)
+
+
+def ineligible() -> pd.DataFrame:
+    """Everybody of r1, and sixty new people of whom forty have one value."""
+    frame = people(300)
+    frame.loc[240:279, "disease"] = "flu"
+    return frame

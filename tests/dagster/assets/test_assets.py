@@ -1,14 +1,9 @@
 """The assets, run in process: what they record, what they refuse, and what they never say."""
 
-import base64
-import json
-import re
 import sys
 import time
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import dagster as dg
 import numpy as np
@@ -16,26 +11,16 @@ import pandas as pd
 import pytest
 from builders.assets import FILLED, QUIET, Maker, checked, said, severities
 from builders.faults import Forgetful
-from builders.private_texts import private_texts
-from builders.series import lively, people, write_series
-from dagster._serdes import serialize_value
+from builders.series import correct, ineligible, lively, people, write_series
 
-from reanon_dagster.assets.plots import history_plot
 from reanon_dagster.cli import main
-from reanon_dagster.definitions import ROOT, series_definitions
-from reanon_dagster.releasing import judged_candidate
+from reanon_dagster.definitions import series_definitions
 from reanon_dagster.releasing.release import publish_release
 from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.series.series_file import load_series
 
 JUDGES = {"well_formedness", "k_anonymity", "l_diversity", "m_uniqueness", "m_invariance"}
 TODAY = date(2030, 1, 1)
-
-
-@pytest.fixture
-def maker(tmp_path: Path) -> Iterator[Maker]:
-    with dg.DagsterInstance.ephemeral() as instance:
-        yield Maker(write_series(tmp_path, snapshots=lively()), instance)
 
 
 def published(folder: Path) -> list[str]:
@@ -48,17 +33,6 @@ def committed(maker: Maker) -> list[tuple[int, str, str]]:
         (record.position, record.release, record.manifest_digest)
         for record in read_view(load_series(maker.path)).records
     ]
-
-
-def correct(folder: Path, release: str, frame: pd.DataFrame) -> None:
-    frame.to_csv(folder / "snapshots" / f"{release}.csv", index=False)
-
-
-def ineligible() -> pd.DataFrame:
-    """Everybody of r1, and sixty new people of whom forty have one value."""
-    frame = people(300)
-    frame.loc[240:279, "disease"] = "flu"
-    return frame
 
 
 def test_every_release_is_published_in_one_run_and_all_its_checks_are_recorded(maker: Maker, tmp_path: Path) -> None:
@@ -75,74 +49,6 @@ def test_every_release_is_published_in_one_run_and_all_its_checks_are_recorded(m
         history = maker.instance.event_log_storage.get_asset_check_execution_history(key, limit=10)
         assert [record.partition for record in history] == ["r3", "r2", "r1"]
         assert {record.status.value for record in history} == {"SUCCEEDED"}
-
-
-def test_metadata_are_numbers_with_a_history_schema_lineage_and_what_a_release_builds_on(
-    maker: Maker, tmp_path: Path
-) -> None:
-    maker.make("r1")
-    first = maker.metadata("release")["candidate digest"].value
-    assert maker.metadata("release")["previous release"].value.startswith("none")
-    maker.make("r2")
-    out, state, evidence = (maker.metadata(asset) for asset in ("release", "state", "evidence"))
-    manifest = json.loads((tmp_path / "published" / "clinic" / "r2" / "manifest.json").read_text())
-    for name in ("people", "groups", "counterfeits", "withheld", "seconds"):
-        assert isinstance(out[name].value, int | float)
-    assert out["previous release"].value == "r1"
-    assert out["previous release's digest"].value == first
-    assert state["people remembered"].value > out["people"].value
-    assert state["bytes"].value > 0
-    assert out["previous manifest's digest"].value == manifest["previous_manifest"]
-    assert out["dagster/row_count"].value == manifest["rows"]
-    table = pd.read_csv(tmp_path / "published" / "clinic" / "r2" / "table.csv")
-    assert [column.name for column in out["dagster/column_schema"].value.columns] == list(table.columns)
-    lineage = out["dagster/column_lineage"].value.deps_by_column
-    assert {name: [(dep.asset_key, dep.column_name) for dep in deps] for name, deps in lineage.items()} == {
-        name: [(maker.key("snapshot"), name.removesuffix("_min").removesuffix("_max"))]
-        for name in table.columns
-        if name != "group_id"
-    }
-    numbers = {name: value.value for name, value in evidence.items() if name not in {"release", "utility"}}
-    assert all(isinstance(value, int | float) for value in numbers.values()), numbers
-    assert numbers["people exposed by intersection"] == 0
-    assert numbers["people attacked by intersection"] > 0
-    assert any("(GCP)" in name for name in numbers)
-    assert {"query error", "seconds of attacks"} <= set(numbers)
-
-
-def test_a_refusal_names_its_release_and_stands_with_the_partition_and_the_run(tmp_path: Path) -> None:
-    wrong = lively()
-    wrong["r1"] = pd.concat([wrong["r1"], wrong["r1"].head(1)])
-    with dg.DagsterInstance.ephemeral() as instance:
-        maker = Maker(write_series(tmp_path, snapshots=wrong), instance)
-        assert maker.refusal("r1").startswith("r1: patient must be unique in a snapshot")
-        (seen,) = instance.fetch_observations(maker.key("release"), limit=10).records
-        assert seen.partition_key == "r1"
-        observation = seen.asset_observation
-        assert observation is not None
-        assert str(observation.metadata["refused"].value).startswith("patient must be unique")
-        (run,) = instance.get_runs()
-        assert run.tags["reanon/refused"].startswith("patient must be unique")
-
-
-def test_the_history_is_a_picture_that_dagster_draws_in_place_also_after_many_releases(maker: Maker) -> None:
-    maker.make("r1")
-    history = maker.metadata("release")["history"]
-    assert isinstance(history, dg.MarkdownMetadataValue)
-    assert bars(str(history.value)) == {"rows": 1, "counterfeits": 0, "withheld": 0, "query error": 1}
-    names = [f"{1990 + i // 12}-{1 + i % 12:02d}" for i in range(120)]
-    many = history_plot(names, {"rows": range(1, 121), "withheld": [0] * 119 + [7]})
-    assert len(many) < 1_000
-    shown = bars(many)
-    assert 20 < shown["rows"] <= 120
-    assert shown["withheld"] == 1
-
-
-def bars(picture: str) -> dict[str, int]:
-    """The number of bars of each panel."""
-    svg = base64.b64decode(picture.removeprefix("![history](data:image/svg+xml;base64,").removesuffix(")")).decode()
-    ET.fromstring(svg)
-    return {panel.split("</text>")[0]: panel.count("M") for panel in re.split(r'<text x="\d+" y="10">', svg)[1:]}
 
 
 def test_a_release_that_later_ones_build_on_is_frozen(maker: Maker) -> None:
@@ -219,16 +125,6 @@ def test_several_releases_in_one_run_are_refused_with_the_way_out_and_a_range_of
     assert published(tmp_path) == []
     assert make("r1", "r1").success
     assert maker.made("release") == maker.made("state") == ["r1"]
-
-
-def test_a_run_stores_no_path_of_the_machine_though_definitions_link_to_files(maker: Maker, tmp_path: Path) -> None:
-    result = maker.make("r1")
-    run = maker.instance.get_run_by_id(result.run_id)
-    assert run is not None
-    stored = [maker.instance.get_job_snapshot(str(run.job_snapshot_id)), run, *maker.instance.all_logs(run.run_id)]
-    texts = [serialize_value(one) for one in stored]
-    assert any("clinic__release" in text for text in texts[:1])
-    assert not [text for text in texts if str(tmp_path) in text or str(ROOT) in text]
 
 
 def test_a_planted_fault_fails_its_check_publishes_nothing_and_holds_the_next_release_back(
@@ -323,60 +219,6 @@ def test_the_command_and_the_assets_can_take_turns(maker: Maker, tmp_path: Path)
     assert main(["publish", str(maker.path), "--release", "r2", "--quiet"]) == 1
     assert published(tmp_path) == ["r1", "r2", "r3"]
     assert main(["audit", str(maker.path), "--attack", "intersection", "--quiet"]) == 0
-
-
-def test_no_id_and_no_row_is_found_in_the_event_log_the_compute_logs_data_docs_or_the_published_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    home, snapshots = tmp_path / "home", lively()
-    home.mkdir()
-    path = write_series(tmp_path, snapshots=snapshots)
-    secret = private_texts(tmp_path / "snapshots")
-    wrong = people(60).astype({"age": object, "disease": object})
-    wrong.loc[3, "disease"] = None
-    wrong.loc[4, "age"] = "Zacharias-000004"
-    wrong.loc[5, "patient"] = wrong.loc[6, "patient"]
-    changed = snapshots["r2"].copy()
-    changed.loc[changed.index[:5], "disease"] = "Zacharias-000009"
-    (home / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
-    with dg.DagsterInstance.from_config(str(home)) as instance:
-        maker = Maker(path, instance, loud=True)
-        assert maker.make("r1").success
-        for frame in (wrong, changed, ineligible(), people(60).drop(columns="zip")):
-            correct(tmp_path, "r2", frame)
-            secret |= private_texts(tmp_path / "snapshots")
-            maker.refusal("r2")
-        (tmp_path / "snapshots" / "r2.csv").write_text("patient,age,zip,disease\nZacharias-000001,1,2\n")
-        maker.refusal("r2")
-        correct(tmp_path, "r2", snapshots["r2"])
-        maker.refusal("r3")
-        with monkeypatch.context() as faulty:
-            faulty.setitem(sys.modules["reanon_core.catalog"].TECHNIQUES, "m-invariance", Forgetful)
-            maker.refusal("r2")
-        with monkeypatch.context() as broken:
-
-            def fail(*_: object, **__: object) -> None:
-                raise ValueError("Zacharias-000001 has flu")
-
-            broken.setattr(judged_candidate, "publish", fail)
-            assert "unexpected ValueError" in maker.refusal("r2")
-        assert maker.make("r2").success
-        runs = instance.get_runs()
-        assert len(runs) == 10
-        log = "\n".join(serialize_value(entry) for run in runs for entry in instance.all_logs(run.run_id))
-    texts = {"the event log": log, "the console": "".join(capfd.readouterr())}
-    for folder in (home, tmp_path / "published", tmp_path / "private" / "clinic" / "data_docs"):
-        files = [file for file in folder.rglob("*") if file.is_file()]
-        assert files, folder
-        texts |= {str(file): file.read_bytes().decode("utf-8", errors="replace") for file in files}
-    assert any(name.endswith(".err") and "STEP_FAILURE" in text for name, text in texts.items())  # a compute log
-    for file in (tmp_path / "published").rglob("*.parquet"):
-        texts[f"{file}, read"] = pd.read_parquet(file).to_csv()
-    assert "Zacharias-000001" in secret
-    for where, text in texts.items():
-        assert "Zacharias" not in text, where
-        assert [row for row in secret if row.startswith(",") and f"{row}\n" in text] == [], where
-        assert "has flu" not in text, where
 
 
 def test_the_assets_need_less_than_3_seconds_of_cpu_a_release_more_than_plain_publishing(tmp_path: Path) -> None:

@@ -5,22 +5,24 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-PACKAGES := $(shell grep -c == requirements.lock)
+LOCKS := requirements.lock requirements-dev.lock
+PACKAGES := $(shell cat $(LOCKS) | grep -c ==)
 # Files with compiled loops: when one changes, all are compiled anew, because a caller's cache does not see its callee.
 COMPILED := $(shell grep -rl --include='*.py' '^@compiled' reanon_core)
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all lint bench ui docs clean
+.PHONY: help install demo test test-all lint sbom bench trust ui docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
-$(VENV)/.packages: requirements.lock pyproject.toml
+$(VENV)/.packages: $(LOCKS) requirements-pycanon.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed; name it with make PYTHON=..." >&2; exit 2; }
 	@echo "1 of 2: installing $(PACKAGES) packages into $(VENV) (about a minute, once)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --disable-pip-version-check --progress-bar off --no-deps -r requirements.lock 2> >(grep -v '^WARNING' >&2) | \
+	@$(BIN)/pip install --disable-pip-version-check --progress-bar off --no-deps --require-hashes $(LOCKS:%=-r %) 2> >(grep -v '^WARNING' >&2) | \
 	  awk -v all=$(PACKAGES) '/^(Collecting|Processing|Requirement already)/ { if (++n % 20 == 0) print "  " n " of " all; fflush() } /^Installing/ { print "  unpacking"; fflush() }'
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade --target $(VENV)/pycanon -r requirements-pycanon.lock
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $(VENV)/.packages
 
@@ -49,7 +51,8 @@ test-all: $(STAMP) ## also what is too long for CI
 	$(BIN)/python -m pytest -q -n 2 -m "not server" tests
 	$(BIN)/python -m pytest -q -m server tests/dagster/server
 
-lint: $(STAMP) ## ruff and mypy --strict
+lint: $(STAMP) ## ruff, mypy --strict and pip check
+	$(BIN)/pip check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -61,11 +64,17 @@ lint: $(STAMP) ## ruff and mypy --strict
 ui: $(STAMP) .dagster/dagster.yaml ## open Dagster on 127.0.0.1:3000
 	DAGSTER_HOME=$(CURDIR)/.dagster $(BIN)/dagster dev -w workspace.yaml -h 127.0.0.1 -p 3000
 
+sbom: $(VENV)/.packages ## list what reanon runs with, and its licences, in build/sbom.json (CycloneDX)
+	@$(BIN)/python -m tests.supply.sbom build/sbom.json
+
 bench: $(STAMP) ## measure ratios inside one run, write build/bench.json
 	$(BIN)/python tests/benchmarks/bench.py
 
+trust: $(STAMP) ## kill, cut, corrupt and race it; write build/trust.json and docs/trust.md (SHORT=1: a sample)
+	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python -m trust.run --size $(if $(SHORT),short,full)
+
 docs: $(VENV)/.packages ## build the documentation as a static site in build/site
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements-docs.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-docs.lock
 	@$(BIN)/python -m sphinx -q -W --keep-going -c docs -d build/doctrees -b html . build/site
 	@echo "the site is in build/site/index.html"
 

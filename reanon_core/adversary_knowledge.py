@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from reanon_core.inference.bayes.transition_counts import TransitionCounts, automaton_of, needs_counting
 from reanon_core.model.background import Background
-from reanon_core.model.errors import Unpublishable
+from reanon_core.model.errors import InvalidParameter, Problem, Unpublishable
 from reanon_core.model.knowledge import Knowledge
 from reanon_core.model.ledger import Ledger
 from reanon_core.protocols import ReadableTechnique, Technique
@@ -40,4 +40,15 @@ def with_algorithm(technique: Technique[Any, Any], ledger: Ledger, knowledge: Kn
     """The knowledge of somebody who has also read the source of the technique, and knows its parameters."""
     if not technique.declaration.has_readings:
         return knowledge
+    if ledger.erased:
+        return replace(knowledge, readings=_refuse_erased)
     return replace(knowledge, readings=partial(cast("ReadableTechnique[Any, Any]", technique).readings, ledger))
+
+
+def _refuse_erased() -> NoReturn:
+    """Refuse to read how releases were made: without the values of people who are forgotten the answer would be wrong.
+
+    Raises: InvalidParameter.
+    """
+    rule = "be given the tables from which the releases were made, and people of them are forgotten"
+    raise InvalidParameter(Problem("the attack algorithm", rule))

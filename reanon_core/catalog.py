@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from typing import Any, cast
+from types import NoneType
+from typing import Any, Literal, cast, get_args, get_origin
 
 from reanon_core.attacks.algorithm import AlgorithmAttack
 from reanon_core.attacks.background import BackgroundAttack
@@ -117,6 +118,10 @@ METRICS: dict[str, type[Metric]] = {
 }
 
 
+_TYPE_RULES: dict[object, str] = {int: "a whole number", float: "a number", bool: "true or false", NoneType: "null"}
+"""What a parameter of a type must be."""
+
+
 def build_technique(
     name: str, parameters: Mapping[str, object], background: Background | None = None
 ) -> Technique[Any, Any]:
@@ -156,6 +161,25 @@ def own_checks(technique: Technique[Any, Any]) -> tuple[Check, ...]:
     return tuple(build_check(promise.check, promise.parameters, background) for promise in promises)
 
 
+def _type_problems(what: str, kind: type, parameters: Mapping[str, object]) -> list[Problem]:
+    """Parameters that must be numbers, true or false, or one of several words, and are something else."""
+    problems = []
+    for field in fields(kind):
+        expected = get_args(field.type) or (field.type,)
+        if field.name not in parameters:
+            continue
+        value = parameters[field.name]
+        if get_origin(field.type) is Literal:
+            fits, rule = value in expected, f"one of {', '.join(map(str, expected))}"
+        elif set(expected) <= set(_TYPE_RULES):
+            fits, rule = type(value) in expected or (type(value) is int and float in expected), _TYPE_RULES[expected[0]]
+        else:
+            fits, rule = isinstance(value, str), "text"
+        if not fits:
+            problems.append(Problem(f"{what}: {field.name}", f"be {rule}", str(value)))
+    return problems
+
+
 def _build(what: str, classes: Mapping[str, type], name: str, parameters: Mapping[str, object]) -> Any:
     if name not in classes:
         raise InvalidParameter(Problem(what, f"be one of {', '.join(classes)}", name))
@@ -171,4 +195,8 @@ def _build(what: str, classes: Mapping[str, type], name: str, parameters: Mappin
         if field.default is MISSING and field.default_factory is MISSING and key not in parameters
     ]
     require(problems, InvalidParameter)
-    return classes[name](**parameters)
+    try:
+        return classes[name](**parameters)
+    except TypeError:  # most classes look at ranges only
+        require(_type_problems(f"{what} {name}", classes[name], parameters), InvalidParameter)
+        raise

@@ -45,6 +45,13 @@ class State(Protocol):
         """The state as named arrays and scalars, the codebook among them."""
         ...
 
+    def without_values_of(self, person: int) -> Self:
+        """The same state without what it knows of a person who is forgotten: no later release may show them again.
+
+        What releases together reveal may depend on the person, and stays.
+        """
+        ...
+
 
 S = TypeVar("S", bound=State)
 P = TypeVar("P", bound=Plan)
@@ -66,6 +73,8 @@ class Declaration:
     """Whether its plans carry a witness: the row of each person in every possible world that it keeps."""
     has_readings: bool = False
     """Whether it can say what a reader of its source learns: it then is a ReadableTechnique."""
+    leave_together: bool = False
+    """Whether people can leave only together: if one of them is forgotten, the others are withheld for good."""
     decouples: bool = False
     """Whether the values of its groups may be published apart from people's boxes."""
     former_defaults: Mapping[str, object] = field(default_factory=dict)

@@ -1,12 +1,15 @@
 """The `reanon` command: arguments, exit codes, errors as sentences. Each command imports what it needs when it runs."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
 INTERRUPTED = 130
+DEBUG = "REANON_DEBUG"
+"""The environment variable that shows the traceback of an error; it may contain values of the data."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -14,16 +17,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
         code: int = import_module(f"reanon_dagster.commands.{options.command}").run(options)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except Exception as error:
-        from reanon_core.model.errors import ReanonError
+        from reanon_dagster.commands.failure import failure
 
-        if not isinstance(error, ReanonError):
+        if os.environ.get(DEBUG):
             raise
-        for sentence in str(error).splitlines():
+        sentences, code = failure(error)
+        for sentence in sentences:
             sys.stderr.write(f"reanon: {sentence}\n")
-        return error.exit_code
+        return code
     return code
 
 
@@ -55,6 +63,7 @@ def parser() -> argparse.ArgumentParser:
     publish = _command(commands, "publish", "publish the next due release")
     _series(publish)
     publish.add_argument("--release", metavar="R", help="the release to publish, which must be the next one")
+    _accept_drift(publish)
     _seed(publish)
     extent = publish.add_mutually_exclusive_group()
     extent.add_argument("--dry-run", action="store_true", help="compute and judge the release, and write nothing")
@@ -67,6 +76,7 @@ def parser() -> argparse.ArgumentParser:
     backfill = _command(commands, "backfill", "publish all due releases whose snapshots are there, in order")
     _series(backfill)
     backfill.add_argument("--to", metavar="R", help="stop after this release")
+    _accept_drift(backfill)
     _seed(backfill)
 
     trace = _command(commands, "trace", "write which published row shows which person (private)")
@@ -100,12 +110,55 @@ def parser() -> argparse.ArgumentParser:
     _series(lift)
     lift.add_argument("--because", metavar="REASON", required=True, help="why the series may go on; it is recorded")
 
+    doctor = _command(commands, "doctor", "examine what a series has on the disk, and repair what is safe to repair")
+    _series(doctor)
+    doctor.add_argument("--dry-run", action="store_true", help="examine, and repair nothing")
+    doctor.add_argument("--json", type=Path, metavar="F", help="also write the remarks to this file")
+
+    _backup_and_keys(commands)
+    _add_withdraw_and_forget(commands)
+
     verify = _command(commands, "verify", "verify a published folder against its own manifests; for anyone")
     verify.add_argument(
         "folder", type=Path, metavar="PUBLISHED", help="the public folder of a series, or of one of its releases"
     )
+    verify.add_argument("--key", type=Path, metavar="F.pub", help="every manifest must be signed with this public key")
     verify.add_argument("--json", type=Path, metavar="F", help="also write the result to this file")
     return top
+
+
+def _backup_and_keys(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    backup = _command(commands, "backup", "write the private folder of a series to one encrypted file")
+    _series(backup)
+    backup.add_argument("--out", type=Path, metavar="F", required=True, help="the new file to write")
+    _passphrase(backup)
+
+    restore = _command(commands, "restore", "put a backup in the place of the private folder of a series")
+    _series(restore)
+    restore.add_argument("--from", type=Path, metavar="F", required=True, dest="source", help="the backup")
+    restore.add_argument("--verify", action="store_true", help="only say whether the backup could be restored")
+    _passphrase(restore)
+
+    keygen = _command(commands, "keygen", "make a key that signs manifests, or a secret that encrypts a private folder")
+    keygen.add_argument("--out", type=Path, metavar="F", required=True, help="the new file; F.pub gets the public half")
+    keygen.add_argument("--secret", action="store_true", help="a secret for private.key instead")
+
+
+def _add_withdraw_and_forget(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    withdraw = _command(commands, "withdraw", "take back the newest release; its copies and its lessons stay")
+    _series(withdraw)
+    withdraw.add_argument("--release", metavar="R", required=True, help="the newest release that is not withdrawn")
+    withdraw.add_argument("--because", metavar="REASON", required=True, help="why; it is recorded privately")
+    withdraw.add_argument("--public-reason", metavar="REASON", help="why, for the public: it is published")
+
+    forget = _command(commands, "forget", "forget a person: no later release shows them, and little is left of them")
+    _series(forget)
+    who = forget.add_mutually_exclusive_group(required=True)
+    id_help = "the id as in the source; - reads it from standard input, so that no list of processes shows it"
+    who.add_argument("--id", metavar="X", help=id_help)
+    who.add_argument("--id-file", type=Path, metavar="F", help="a file that holds the id and nothing else")
+    forget.add_argument("--never-seen", action="store_true", help="also if no release was made with this id")
+    forget.add_argument("--dry-run", action="store_true", help="say what would happen and what remains, change nothing")
 
 
 def _command(
@@ -118,6 +171,21 @@ def _command(
 
 def _series(command: argparse.ArgumentParser) -> None:
     command.add_argument("series", type=Path, metavar="SERIES.yaml", help="the series file")
+
+
+def _passphrase(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--passphrase-file",
+        type=Path,
+        metavar="P",
+        help="a file that only you can read; otherwise REANON_BACKUP_PASSPHRASE, your keyring, or a question",
+    )
+
+
+def _accept_drift(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--accept-drift", metavar="REASON", help="publish a snapshot that looks like the wrong table; why is recorded"
+    )
 
 
 def _seed_number(text: str) -> int:

@@ -11,12 +11,15 @@ from reanon_core.audit import audit_table, metric_values, run_attack
 from reanon_core.model.errors import OutOfOrder, Refused
 from reanon_core.published_release import PublishedRelease
 from reanon_core.tables.frames import PrivateTable
+from reanon_dagster.releasing.brakes import accepted_reason
+from reanon_dagster.releasing.erasure import Forgotten, forget_person
 from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.judged_candidate import checks_of
 from reanon_dagster.releasing.release import publish_release, require_no_gap
 from reanon_dagster.releasing.release_order import next_release, nothing_to_do, ready_release
 from reanon_dagster.releasing.release_trace import release_trace
 from reanon_dagster.releasing.series_view import read_continuable_view, read_view
+from reanon_dagster.releasing.withdrawal import withdraw_release
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.sources.snapshot_location import snapshot_place
 from reanon_dagster.storage import store_reader
@@ -67,15 +70,23 @@ class StoredSeries:
             for record, entry, held in zip(view.records, entries, verdicts, strict=True)
         )
 
-    def publish(self, frame: object = None, *, name: str | None = None, seed: int | None = None) -> PublishedRelease:
+    def publish(
+        self,
+        frame: object = None,
+        *,
+        name: str | None = None,
+        accept_drift: str | None = None,
+        seed: int | None = None,
+    ) -> PublishedRelease:
         """Publish the next release, or the named one, from its snapshot in the source: what `reanon publish` does.
 
-        `seed` is for tests.
+        `accept_drift` says why a snapshot that looks like the wrong table is right. `seed` is for tests.
 
         Raises: every error of ours. Refused if a frame is given: releases are traced and published again from the
         source, so a snapshot must be there.
         """
         series, today = self._series, date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
+        reason = accepted_reason(accept_drift)
         view = read_continuable_view(series)
         release = ready_release(series, view.records, today) if name is None else name
         upcoming = release or next_release(series, view.records)
@@ -87,7 +98,7 @@ class StoredSeries:
         if release is None:
             require_no_gap(series, view, today)
             raise OutOfOrder(nothing_to_do(series, upcoming, today))
-        publish_release(series, release, today, view=view, seed=seed)
+        publish_release(series, release, today, view=view, accept_drift=reason, seed=seed)
         return next(one for one in self.releases if one.name == release)
 
     def ledger(self) -> "Ledger":
@@ -106,6 +117,20 @@ class StoredSeries:
         Raises: InvalidParameter if there is no such release; Refused if its snapshot is gone.
         """
         return PrivateTable(release_trace(self._series, name))
+
+    def withdraw(self, name: str, *, because: str, public_reason: str | None = None) -> None:
+        """Take back the newest release that is not withdrawn: what `reanon withdraw` does.
+
+        Raises: InvalidParameter, OutOfOrder, Refused.
+        """
+        withdraw_release(self._series, read_view(self._series).records, name, because, public_reason)
+
+    def forget(self, id_: str | int, *, never_seen: bool = False, dry_run: bool = False) -> Forgotten:
+        """Forget a person, so that no later release shows them, and return what remains: what `reanon forget` does.
+
+        Raises: Refused if no release was made with this id, unless `never_seen` is set.
+        """
+        return forget_person(self._series, str(id_), never_seen=never_seen, dry_run=dry_run)
 
     def attack(self, name: str, *, compromised: float | None = None, groups_known: bool | None = None) -> "Findings":
         """Private: whom an attack on all releases exposes. What is left out is as series.yaml declares it.

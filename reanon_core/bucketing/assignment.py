@@ -4,12 +4,15 @@ from typing import Literal
 
 import numpy as np
 
+from reanon_core.bucketing.assignment_steps import Progress, home_steps, take_steps
+from reanon_core.bucketing.ranked_buckets import DEEP, PAPER, STABLE, ranked_buckets, with_room
+from reanon_core.bucketing.ranked_pool import ranked_pool
 from reanon_core.bucketing.signatures import Signature, Signatures
-from reanon_core.compiled import compiled
-from reanon_core.model.arrays import Bool, Int32, Int64
+from reanon_core.model.arrays import Bool, Int64
 
 Assignment = Literal["stable", "deep", "paper"]
 
+ORDERS: dict[Assignment, int] = {"paper": PAPER, "stable": STABLE, "deep": DEEP}
 HOME_SHARE = 10
 """At most one in so many of the new rows goes to the home buckets of scarce values."""
 
@@ -26,52 +29,19 @@ def assign(
     Requires: the pool is m-eligible; `depth` is the number of layers of each bucket, 0 if it has no rows.
     Ensures: every row of the pool is assigned, and a bucket takes equally many rows of each value of its signature.
     """
-    pool = pool.copy()
-    taken = np.zeros(signatures.count, dtype=np.int64)
-    depth = depth.copy()
     first = _homes(_held(signatures, depth, len(pool)), pool, m) if how == "deep" and homes else []
-    while pool.any():
-        if first:
-            signature, layers = first.pop(0)
-        else:
-            bucket = -1
-            if how != "paper":
-                bucket, layers = _fill_step(signatures.offsets, signatures.values, depth, pool, m, how == "deep")
-            signature, layers = _paper_step(pool, m) if bucket < 0 else (signatures.tuples[bucket], layers)
-        bucket = signatures.number.get(signature, signatures.count)
-        if bucket == signatures.count:
-            signatures = signatures.extended([signature])
-            taken, depth = np.append(taken, 0), np.append(depth, 0)
-        taken[bucket] += layers
-        depth[bucket] += layers
-        pool[signatures.values[signatures.offsets[bucket] : signatures.offsets[bucket + 1]]] -= layers
-    return signatures, taken
-
-
-def _paper_step(pool: Int64, m: int) -> tuple[Signature, int]:
-    """One iteration of Figure 3: the signature of the beta most frequent values, and alpha.
-
-    Paper: [XT07] Figure 3, Inequalities 5-7, in closed form.
-    """
-    ranked = np.argsort(-pool, kind="stable")
-    counts = np.append(pool[ranked], 0)
-    beta, alpha = _alpha_beta(counts, int((pool > 0).sum()), m)
-    if alpha < 1:  # Lemma 5 excludes this for an m-eligible pool
-        raise AssertionError("assignment found no signature for an eligible pool")
-    return tuple(sorted(ranked[:beta].tolist())), alpha
-
-
-@compiled
-def _alpha_beta(counts: Int64, distinct: int, m: int) -> tuple[int, int]:
-    rows = counts.sum()
-    for beta in range(m, distinct + 1):
-        alpha = counts[beta - 1]  # Inequality 5
-        if beta > m:
-            alpha = min(alpha, (rows - m * counts[0]) // (beta - m))  # Inequality 6
-        alpha = min(alpha, (rows - m * counts[beta]) // beta)  # Inequality 7
-        if alpha >= 1:
-            return beta, alpha
-    return distinct, 0
+    own = np.array([signature for signature, _ in first], dtype=np.int32).reshape(len(first), m)
+    layers = np.array([layers for _, layers in first], dtype=np.int64)
+    order, left = ORDERS[how], ranked_pool(pool)
+    buckets = ranked_buckets(signatures, depth, pool, m, order)
+    progress = Progress(int(pool.sum()), signatures.count, 0, stuck=False)
+    while progress.rows:
+        progress = Progress(*take_steps(buckets, left, progress, own, layers, m, order))
+        if progress.stuck:  # Lemma 5 excludes this for an m-eligible pool
+            raise AssertionError("assignment found no signature for an eligible pool")
+        buckets = with_room(buckets) if progress.rows else buckets
+    offsets = buckets.offsets[: progress.buckets + 1]
+    return Signatures(offsets, buckets.values[: offsets[-1]]), buckets.taken[: progress.buckets]
 
 
 def _held(signatures: Signatures, depth: Int64, values: int) -> Bool:
@@ -90,66 +60,7 @@ def _homes(held: Bool, pool: Int64, m: int) -> list[tuple[Signature, int]]:
 
     Ensures: each step leaves the pool m-eligible.
     """
-    pool = pool.copy()
-    room = int(pool.sum()) // HOME_SHARE
-    homes: list[tuple[Signature, int]] = []
     homeless = np.flatnonzero((pool > 0) & ~held)
-    for value in homeless[np.argsort(pool[homeless], kind="stable")].tolist():
-        partners = np.argsort(-pool, kind="stable")[: m - 1].tolist()
-        signature = tuple(sorted({value, *partners}))
-        layers = int(pool[value])
-        pool[list(signature)] -= layers
-        room -= m * layers
-        if len(signature) < m or room < 0 or pool.min() < 0 or pool.max() * m > pool.sum():
-            break
-        homes.append((signature, layers))
-    return homes
-
-
-@compiled
-def _fill_step(
-    offsets: Int64,
-    values: Int32,
-    depth: Int64,
-    pool: Int64,
-    m: int,
-    deep: bool,  # noqa: FBT001
-) -> tuple[int, int]:
-    """The bucket to fill and the number of layers, or -1 if no bucket can take a layer.
-
-    Without `deep` the bucket with the scarcest new value wins, then the deepest; with `deep`, the one with the greatest
-    depth squared over the cube of its scarcest new value's count. Ties go to the bucket that takes the most layers.
-    Inequalities 5-7 hold with the greatest count inside the signature for n_1 and the greatest outside for n_(beta+1).
-    """
-    rows = int(pool.sum())
-    top = np.argsort(-pool)
-    best, best_layers, best_first, best_then = -1, 0, 0.0, 0.0
-    for bucket in range(len(depth)):
-        size = int(offsets[bucket + 1] - offsets[bucket])
-        if depth[bucket] == 0 or size < m:
-            continue
-        least, most = rows, 0
-        for slot in range(offsets[bucket], offsets[bucket + 1]):
-            least = min(least, int(pool[values[slot]]))
-            most = max(most, int(pool[values[slot]]))
-        if least == 0:
-            continue
-        outside = 0
-        for value in top:
-            slot = offsets[bucket]
-            while slot < offsets[bucket + 1] and values[slot] != value:
-                slot += 1
-            if slot == offsets[bucket + 1]:
-                outside = int(pool[value])
-                break
-        layers = min(least, (rows - m * outside) // size)
-        if size > m:
-            layers = min(layers, (rows - m * most) // (size - m))
-        if layers < 1:
-            continue
-        height, scarce = float(depth[bucket]), float(least)
-        first = height * height / (scarce * scarce * scarce) if deep else -scarce
-        then = 0.0 if deep else height
-        if best < 0 or (first, then, layers) > (best_first, best_then, best_layers):
-            best, best_layers, best_first, best_then = bucket, layers, first, then
-    return best, best_layers
+    homeless = homeless[np.argsort(pool[homeless], kind="stable")]
+    found, layers = home_steps(homeless, ranked_pool(pool), m, int(pool.sum()) // HOME_SHARE)
+    return list(zip(map(tuple, found.tolist()), layers.tolist(), strict=True))

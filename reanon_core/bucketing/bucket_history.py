@@ -117,7 +117,8 @@ def bucket_history(
         roster = roster.with_stranded(stranded).recorded(
             division.entry[published], here.persons[published], bucket[published], here.sensitive[published]
         )
-        times = np.sort(np.concatenate([times, entry.trace.persons]))
+        if max_lifespan is not None:
+            times = np.sort(np.concatenate([times, entry.trace.persons]))
     depth = np.zeros((len(shown), signatures.count), dtype=np.int64)
     for time, counts in enumerate(shown):
         depth[time, : len(counts)] = counts

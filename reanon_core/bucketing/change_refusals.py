@@ -26,14 +26,16 @@ def refuse_changes(
         raise Unpublishable(
             f"{counted(changed, 'person has', 'people have')} another value of {snapshot.schema.sensitive.name} "
             f"than before, and on_sensitive_change is refuse; correct the snapshot, or leave them out "
-            f"(a series whose values change needs on_sensitive_change: episode from its first release on)"
+            f"(a series whose values change needs on_sensitive_change: episode from its first release on)",
+            persons=snapshot.persons[division.changed],
         )
     if on_qi_change == "refuse" and state.time:
         known = np.flatnonzero(division.entry >= 0)
-        moved = (snapshot.qi[:, known] != state.qi[:, division.entry[known]]).any(axis=0).sum()
-        if moved:
+        moved = known[(snapshot.qi[:, known] != state.qi[:, division.entry[known]]).any(axis=0)]
+        if len(moved):
             raise Unpublishable(
-                f"{counted(int(moved), 'person has', 'people have')} other quasi-identifier values than when "
+                f"{counted(len(moved), 'person has', 'people have')} other quasi-identifier values than when "
                 f"first published, and on_qi_change is refuse; correct the snapshot, or leave them out "
-                f"(a series whose people age and move needs on_qi_change: allow from its first release on)"
+                f"(a series whose people age and move needs on_qi_change: allow from its first release on)",
+                persons=snapshot.persons[moved],
             )

@@ -6,7 +6,6 @@ from math import exp, inf, log
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
 from reanon_core.bucketing.bucket_history import NOWHERE, BucketHistory
 from reanon_core.bucketing.count_plan import CountPlan, assign_new_rows, balance_buckets
@@ -58,6 +57,7 @@ class CountLikelihood:
     _depths: list[Int64] = field(default_factory=list)  # [t] of [s]
     _numbers: dict[int, tuple[Signatures, Int64]] = field(default_factory=dict)
     _slots: dict[int, tuple[Signatures, Int64]] = field(default_factory=dict)
+    _later: dict[tuple[int, int], tuple[Signatures, Signatures]] = field(default_factory=dict)
     _decided: dict[tuple[object, ...], list[Decision]] = field(default_factory=dict)
 
     @property
@@ -83,6 +83,8 @@ class CountLikelihood:
         if len(self._decided) > MOST_KEPT:
             for kept in (self._decided, self._slots, self._numbers):
                 kept.clear()
+        if len(self._later) > MOST_KEPT + self.history.releases:
+            self._later.clear()
         states = [(0.0, self._none)]
         relative = 0.0
         for time in range(self.history.releases):
@@ -211,11 +213,16 @@ class CountLikelihood:
 
     def _taken_over(self, time: int, states: list[tuple[float, Signatures]]) -> list[tuple[float, Signatures]]:
         """The lists of signatures after a release that is not explained: with those that it shows first."""
-        shown = np.flatnonzero(self.history.first_shown == time).tolist()
-        new = sorted(self.history.signatures.tuples[number] for number in shown)
-        return [
-            (weight, before.extended([one for one in new if one not in before.number])) for weight, before in states
-        ]
+        return [(weight, self._extended(time, before)) for weight, before in states]
+
+    def _extended(self, time: int, before: Signatures) -> Signatures:
+        """The list with the signatures that this release shows first; it is the same in most worlds."""
+        if (time, id(before)) not in self._later:
+            shown = np.flatnonzero(self.history.first_shown == time).tolist()
+            new = sorted(self.history.signatures.tuples[number] for number in shown)
+            after = before.extended([one for one in new if one not in before.number]) if new else before
+            self._later[time, id(before)] = (before, after)  # with the list, so that its id stays its own
+        return self._later[time, id(before)][1]
 
     def _numbered(self, signatures: Signatures, per_slot: Int64) -> Int64:
         """Counts of the history's slots as counts of the slots of this list; slots that are not in it are left out."""
@@ -275,4 +282,6 @@ def _log_choices(rows: Int64, chosen: Int64) -> float:
 
 
 def _log_factorials(counts: Int64) -> float:
+    from scipy.special import gammaln  # here, because it is slow to import, and few commands need it
+
     return float(gammaln(counts + 1.0).sum())

@@ -36,21 +36,31 @@ class Episodes:
 def begun_episodes(
     snapshot: Snapshot, division: Division, roster: Roster, signatures: Signatures, choice: Choice
 ) -> Episodes:
-    """A signature for each displaced row, as `choice` says; none for a person who was stranded before."""
+    """A signature for each displaced row, as `choice` says; none for a person who was stranded before.
+
+    Raises: TooFewValues, with all people for whom `choice` raises it.
+    """
     chosen = np.full(snapshot.size, -1, dtype=np.int32)
-    stranded = []
+    stranded, refused, refusal = [], [], ""
     before = signatures
     for row in np.flatnonzero(division.entry == DISPLACED).tolist():
         first, last = (int(roster.persons.searchsorted(snapshot.persons[row], side=side)) for side in SIDES)
         had = frozenset(value for entry in range(first, last) for value in before.tuples[roster.signature[entry]])
         lost = (roster.sensitive[first:last] == NO_EPISODE).any()
-        signature = None if lost else choice(had, int(snapshot.sensitive[row]))
+        try:
+            signature = None if lost else choice(had, int(snapshot.sensitive[row]))
+        except TooFewValues as error:
+            refused.append(row)
+            refusal = refusal or error.said
+            continue
         if signature is None:
             stranded.append(row)
             continue
         if signature not in signatures.number:
             signatures = signatures.extended([signature])
         chosen[row] = signatures.number[signature]
+    if refused:
+        raise TooFewValues(refusal, persons=snapshot.persons[refused])
     return Episodes(signatures, chosen, np.array(stranded, dtype=np.int64))
 
 
@@ -120,6 +130,6 @@ def _frequent_signature(value: int, had: frozenset[int], listed: list[Signature]
         raise TooFewValues(
             f"on_sensitive_change: episode needs a new signature of m = {m} values that shares none with the "
             f"{len(had)} a person was hidden among before, and only {len(others) + 1} of {len(pool)} known values are "
-            f"left; leave that person out of the snapshot, or start a new series with a smaller m"
+            f"left; leave such a person out of the snapshot, or start a new series with a smaller m"
         )
     return tuple(sorted([value, *others[: m - 1]]))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.model.arrays import Int32, Int64, frozen
+from reanon_core.model.arrays import Bool, Int32, Int64, frozen
 
 NO_EPISODE = -1
 """The latest value of a person who was stranded, and who therefore begins no further episode."""
@@ -33,6 +33,10 @@ class Roster:
     def empty() -> "Roster":
         """The roster before the first release."""
         return Roster(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
+
+    def rows(self, kept: Bool) -> "Roster":
+        """Some of the rows."""
+        return Roster(self.persons[kept], self.signature[kept], self.sensitive[kept])
 
     def recorded(self, entry: Int32, persons: Int64, signature: Int32, sensitive: Int32) -> "Roster":
         """The roster after these people are placed; `entry` [n] is their row in it, negative if they have none."""

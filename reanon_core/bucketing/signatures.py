@@ -56,7 +56,9 @@ class Signatures:
 
     def extended(self, more: Iterable[Signature]) -> "Signatures":
         """The same list with further signatures at its end."""
-        return Signatures.of([*self.tuples, *more])
+        added = Signatures.of(more)
+        offsets = np.concatenate([self.offsets, self.offsets[-1] + added.offsets[1:]])
+        return Signatures(offsets, np.concatenate([self.values, added.values])) if added.count else self
 
     def per_slot(self, per_signature: Int64) -> Int64:
         """A number for each signature, repeated for each of its slots."""

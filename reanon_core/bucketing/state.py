@@ -1,7 +1,7 @@
 """The state that techniques with buckets keep between releases."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
@@ -64,6 +64,12 @@ class BucketState(CodedState):
             arrays["qi"],
             codebook=Codebook.restored(packed),
         )
+
+    def without_values_of(self: B, person: int) -> B:
+        """The state without the person's signatures: only people in the table are looked up."""
+        kept = self.roster.persons != person
+        qi = self.qi[:, kept] if self.qi.shape[1] else self.qi
+        return replace(self, roster=self.roster.rows(kept), qi=qi)
 
     def recorded(self, snapshot: Snapshot, plan: BucketedPlan, *, keep_qi: bool) -> tuple[Roster, Int32]:
         """The roster and the codes to compare with, after this plan is published."""

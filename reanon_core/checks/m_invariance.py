@@ -9,7 +9,6 @@ from reanon_core.checks.coded_memory import coded_memory
 from reanon_core.checks.groups import (
     group_sizes,
     hosting_groups,
-    signatures,
     silent,
     silent_verdict,
     unreadable,
@@ -62,8 +61,7 @@ class MInvariance:
             return silent_verdict(self.name), memory
         counts = value_counts(entry)
         unique = judge_uniqueness(counts, group_sizes(entry.release), self.m)
-        masks = signatures(counts)
-        comparison = SignatureTable.restored(memory).compare(entry.trace.persons, masks[hosting_groups(entry)])
+        comparison = SignatureTable.restored(memory).compare(entry.trace.persons, counts, hosting_groups(entry))
         wrong = comparison.overlapping if self.episodes else comparison.different
         moved = int(np.count_nonzero(wrong))
         observed: dict[str, float] = {

@@ -1,8 +1,6 @@
 """Matchings without a witness: whether a world is consistent with a release, from the published rows alone."""
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from reanon_core.model.arrays import MISSING, Bool, Int32, Int64
 from reanon_core.model.ledger import Entry
@@ -71,6 +69,9 @@ def covers(low: Int32, high: Int32, or_missing: Bool, codes: Int32) -> Bool:
 
 def _has_perfect_matching(release: Release, rows: Int64, qi: Int32, people: Int64) -> bool:
     """Whether rows and people can be matched one to one so that each row covers its person."""
+    from scipy.sparse import csr_array  # here, because few series need them, and they are slow to import
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
     if len(rows) != len(people):
         return False
     group = release.group[rows]

@@ -4,8 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reanon_core.model.arrays import Bool, Int64, UInt64
+from reanon_core.checks.groups import BITS, ValueCounts, signatures
+from reanon_core.checks.person_runs import any_of, inserted, runs_of
+from reanon_core.checks.signature_lists import NUMBERS, ListComparison, SignatureLists
+from reanon_core.model.arrays import Bool, Int32, Int64, UInt64
 from reanon_core.protocols import Memory
+
+WIDEST = 16
+"""The most words of a mask."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +27,10 @@ class SignatureTable:
         return SignatureTable(np.empty(0, np.int64), np.empty((0, 1), np.uint64))
 
     @staticmethod
-    def restored(memory: Memory) -> "SignatureTable":
+    def restored(memory: Memory) -> "SignatureTable | SignatureLists":
         """The table that was packed."""
+        if NUMBERS in memory:
+            return SignatureLists.restored(memory)
         return SignatureTable(
             np.asarray(memory["persons"], dtype=np.int64),
             np.asarray(memory["signatures"], dtype=np.uint64),
@@ -32,25 +40,35 @@ class SignatureTable:
         """The table as named arrays."""
         return {"persons": self.persons, "signatures": self.masks}
 
-    def compare(self, persons: Int64, masks: UInt64) -> "Comparison":
+    def compare(self, persons: Int64, counts: ValueCounts, hosting: Int32) -> "Comparison | ListComparison":
         """Compare the signatures of one release with all earlier ones of the same people.
+
+        `counts` are those of the groups, and `hosting` [n] is each person's group. Masks of many values would be mostly
+        zeros, and cost memory for every person and value: beyond WIDEST words the table becomes lists.
 
         Requires: persons strictly ascending.
         """
-        old, new = _same_width(self.masks, masks)
-        start = self.persons.searchsorted(persons, side="left")
-        end = start + _run_lengths(self.persons, start, persons)
-        current, earlier = _pairs(start, end)
-        equal, overlap = _relations(old, earlier, new, current)
+        if counts.values > WIDEST * BITS:
+            return self._listed().compare(persons, counts, hosting)
+        old, new = _same_width(self.masks, signatures(counts)[hosting])
+        runs = runs_of(self.persons, persons)
+        equal, overlap = _relations(old, runs.earlier, new, runs.current)
         size = len(persons)
-        seen = _any(current[equal], size)
-        merged = _inserted(self.persons, old, persons[~seen], new[~seen], end[~seen])
+        unseen = ~any_of(runs.current[equal], size)
         return Comparison(
-            known=end > start,
-            different=_any(current[~equal], size),
-            overlapping=_any(current[~equal & overlap], size),
-            after=merged,
+            known=runs.end > runs.start,
+            different=any_of(runs.current[~equal], size),
+            overlapping=any_of(runs.current[~equal & overlap], size),
+            after=_inserted(self.persons, old, persons[unseen], new[unseen], runs.end[unseen]),
         )
+
+    def _listed(self) -> SignatureLists:
+        """The same table with lists in place of masks."""
+        distinct, number = np.unique(self.masks, axis=0, return_inverse=True)
+        bits = np.unpackbits(distinct.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+        signature, value = np.nonzero(bits)
+        offsets = np.searchsorted(signature, np.arange(len(distinct) + 1))
+        return SignatureLists(self.persons, number.reshape(-1).astype(np.int32), offsets, value.astype(np.int32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,28 +96,6 @@ def _widened(masks: UInt64, words: int) -> UInt64:
     return wide
 
 
-def _run_lengths(table: Int64, start: Int64, persons: Int64) -> Int64:
-    """How many rows of the sorted table each person has; the first would be at `start`."""
-    lengths = np.zeros(len(persons), dtype=np.int64)
-    open_ = np.flatnonzero(start < len(table))
-    at = start[open_]
-    while len(open_):  # one turn more than the most signatures of a person: nearly always two
-        here = table[at] == persons[open_]
-        open_, at = open_[here], at[here] + 1
-        lengths[open_] += 1
-        inside = at < len(table)
-        open_, at = open_[inside], at[inside]
-    return lengths
-
-
-def _pairs(start: Int64, end: Int64) -> tuple[Int64, Int64]:
-    """Every (index, position) with start[index] <= position < end[index]."""
-    lengths = end - start
-    index = np.repeat(np.arange(len(start)), lengths)
-    offset = np.arange(len(index)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return index, start[index] + offset
-
-
 def _relations(old: UInt64, earlier: Int64, new: UInt64, current: Int64) -> tuple[Bool, Bool]:
     """Whether the two signatures of each pair are equal, and whether they share a value."""
     equal = np.ones(len(current), dtype=np.bool_)
@@ -111,19 +107,11 @@ def _relations(old: UInt64, earlier: Int64, new: UInt64, current: Int64) -> tupl
     return equal, overlap
 
 
-def _any(index: Int64, size: int) -> Bool:
-    found = np.zeros(size, dtype=np.bool_)
-    found[index] = True
-    return found
-
-
 def _inserted(persons: Int64, masks: UInt64, more: Int64, more_masks: UInt64, at: Int64) -> SignatureTable:
     """The table with more rows, each inserted before the old row `at`, so that persons stay ascending."""
     if not len(more):
         return SignatureTable(persons, masks)
-    target = at + np.arange(len(more))
-    stays = np.ones(len(persons) + len(more), dtype=np.bool_)
-    stays[target] = False
+    stays, target = inserted(len(persons), at)
     merged = np.empty(len(stays), dtype=np.int64)
     merged_masks = np.empty((len(stays), masks.shape[1]), dtype=np.uint64)
     merged[target], merged[stays] = more, persons

@@ -12,12 +12,12 @@ from reanon_core.checks.groups import (
     group_sizes,
     hosting_groups,
     largest_counts,
-    signatures,
     size_summary,
     unreadable,
     unreadable_verdict,
     value_counts,
 )
+from reanon_core.checks.signature_lists import SignatureLists
 from reanon_core.checks.signature_table import SignatureTable
 from reanon_core.model.arrays import Int64
 from reanon_core.model.errors import InvalidParameter, Problem
@@ -53,15 +53,15 @@ def judge_evenness(counts: ValueCounts, sizes: Int64, m: int) -> Evenness:
 
 
 def judge_invariance(
-    entry: Entry, known: SignatureTable, m: int, *, episodes: bool
-) -> tuple[int, dict[str, float], SignatureTable]:
+    entry: Entry, known: SignatureTable | SignatureLists, m: int, *, episodes: bool
+) -> tuple[int, dict[str, float], SignatureTable | SignatureLists]:
     """Violations, observed numbers, and the table with this release in it.
 
     Paper: [RB09] Definition 6, with erratum E1.
     """
     counts = value_counts(entry)
     even = judge_evenness(counts, group_sizes(entry.release), m)
-    comparison = known.compare(entry.trace.persons, signatures(counts)[hosting_groups(entry)])
+    comparison = known.compare(entry.trace.persons, counts, hosting_groups(entry))
     moved = int(np.count_nonzero(comparison.overlapping if episodes else comparison.different))
     observed: dict[str, float] = {
         **even.observed,

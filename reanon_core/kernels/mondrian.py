@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.kernels.mondrian_criterion import Criterion, guarantees, makes_likely, satisfies
+from reanon_core.kernels.mondrian_criterion import NO_T, Criterion, guarantees, makes_likely, satisfies
 from reanon_core.kernels.mondrian_cuts import (
     WIDTH,
     Attributes,
@@ -27,6 +27,8 @@ from reanon_core.kernels.mondrian_cuts import (
 from reanon_core.kernels.packed_ranks import PackedRanks, field_minimum, guard_bits
 from reanon_core.model.arrays import Bool, Int32, Int64, UInt64
 
+FEW_VALUES = 64
+"""So many values are never numbered anew."""
 SIDES, GUARANTEE, LIKELIHOOD = 0, 1, 2
 """Whether both sides satisfy the criterion; or whether the counts of the whole say that they do, in any arrangement of
 its values or in most."""
@@ -91,16 +93,18 @@ def mondrian(
         scratch.counts[0, value] += 1
     if count == 0 or not satisfies(scratch.counts[0], count, criterion):
         return class_of, 0, 0
-    stack = np.empty((64 + count, 3), dtype=np.int64)
-    stack[0, 0], stack[0, 1], stack[0, 2] = 0, count, 0
+    stack = np.empty((64 + count, 4), dtype=np.int64)
+    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = 0, count, 0, len(criterion.share)
     depth, classes, rejected = 1, 0, 0
     while depth:
         depth -= 1
-        begin, end, above = stack[depth, 0], stack[depth, 1], stack[depth, 2]
+        begin, end, above, values = stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3]
         left = 0
         if end - begin >= 2 * criterion.k:
             node = Node(begin, end)
-            attribute, cut = _best_cut(rows, node, attributes, criterion, choice, scratch)
+            if values > max(FEW_VALUES, 2 * (end - begin)) and criterion.t == NO_T:
+                values = _renumber(rows.sensitive[begin:end], scratch.counts[0, :values])
+            attribute, cut = _best_cut(rows, node, attributes, values, criterion, choice, scratch)
             if len(record.rejected):
                 if attribute >= 0:
                     scratch.tried[attribute] = False  # the others that were tried are rejected
@@ -109,8 +113,10 @@ def mondrian(
                 left = cut.left
                 _partition(rows, field_of(rows.width, attribute), node, cut, spare)
         if left:
-            stack[depth, 0], stack[depth, 1], stack[depth, 2] = begin + left, end, above + 1
-            stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = begin, begin + left, above + 1
+            stack[depth, 0], stack[depth, 1] = begin + left, end
+            stack[depth + 1, 0], stack[depth + 1, 1] = begin, begin + left
+            for side in (depth, depth + 1):
+                stack[side, 2], stack[side, 3] = above + 1, values
             depth += 2
         else:
             for row in range(begin, end):
@@ -135,14 +141,34 @@ def _scratch(attributes: Attributes, criterion: Criterion) -> Scratch:
 
 
 @compiled
+def _renumber(sensitive: Int32, seen: Int64) -> int:
+    """Number the values of a node anew, in the same order, and return how many there are; `seen` is scratch.
+
+    Then a node costs time for its rows, not for all values there are. No rule but t depends on what the values are.
+    """
+    seen[:] = 0
+    for value in sensitive:
+        seen[value] = 1
+    distinct = 0
+    for value in range(len(seen)):
+        if seen[value]:
+            seen[value] = distinct
+            distinct += 1
+    for row in range(len(sensitive)):
+        sensitive[row] = seen[sensitive[row]]
+    return distinct
+
+
+@compiled
 def _best_cut(
-    rows: Rows, node: Node, attributes: Attributes, criterion: Criterion, choice: Choice, scratch: Scratch
+    rows: Rows, node: Node, attributes: Attributes, values: int, criterion: Criterion, choice: Choice, scratch: Scratch
 ) -> tuple[int, Cut]:
     """The best attribute, -1 if there is none, and its cut, such that both sides satisfy the criterion."""
     # Tuples of arrays are costly to hand on, so the functions of the innermost loops get the arrays themselves.
     words, width, sensitive = rows.words, rows.width, rows.sensitive
     position, nodes = attributes.position, attributes.nodes
-    low, high, histogram, counts, score, tried = scratch
+    low, high, histogram, score, tried = scratch.low, scratch.high, scratch.histogram, scratch.score, scratch.tried
+    counts = scratch.counts[:, :values]
     size, k = node.end - node.begin, criterion.k
     _fill_extent(words, width, node, low, high)
     for attribute in range(len(score)):

@@ -84,6 +84,14 @@ def keyed_permutation(count: int, rng: np.random.Generator) -> Int32:
     return uniform_order(siphash_words(np.arange(count), fresh_key(rng)))
 
 
+def keyed_choices(count: int, among: int, rng: np.random.Generator) -> Int64:
+    """So many independent numbers from 0 to `among` - 1: a pseudorandom function of a fresh key, like a permutation.
+
+    Requires: `among` is below 2**31, so that no number is noticeably likelier than another.
+    """
+    return (siphash_words(np.arange(count), fresh_key(rng)) % np.uint64(among)).astype(np.int64)
+
+
 @compiled
 def siphash_words(words: Int64, key: UInt64) -> UInt64:
     """The hash of each word, read as eight bytes in little-endian order."""

@@ -69,6 +69,10 @@ class CodedState:
         """The same state, made with these codes."""
         return replace(self, codebook=codebook)
 
+    def without_values_of(self: T, person: int) -> T:  # noqa: ARG002
+        """The same state without what it knows of a person who will not be published again; nothing by default."""
+        return self
+
 
 def _value_lists(schema: Schema) -> Iterable[tuple[str, Sequence[str]]]:
     """The values of each column in the order of their codes; of a number or a date the grid."""

@@ -25,6 +25,7 @@ LEAST_CODE = MISSING + 1
 MOST_CODE = int(np.iinfo(np.int32).max)
 _UNKNOWN = -1
 _EXAMPLES = 5
+_LONGEST, _SHORTEST_ID = 60, 5
 _DECLARE = "correct the data, or declare the values before the first release"
 _EXACT_DIGITS = 6
 """The most significant digits of a granularity, so that code * granularity is exact in a float64."""
@@ -271,7 +272,7 @@ def _off_grid(column: QuasiIdentifier, values: AnyArray, off: Bool) -> Problem:
     return Problem(
         column.name,
         f"be a multiple of its granularity {plain(column.granularity)}",
-        examples(distinct, int(off.sum())),
+        examples(distinct, int(off.sum()), may_be_ids=False),
         f"granularity: {plain(finer)} would help" if helps else "round the values in the source",
     )
 
@@ -286,9 +287,14 @@ def _finer(granularity: Decimal, values: AnyArray) -> Decimal:
     return Decimal(step.numerator) / Decimal(step.denominator)
 
 
-def examples(values: Iterable[object], rows: int) -> str:
-    """Up to five values for a message, how many more there are, and in how many rows."""
-    shown = [str(value) for value in values]
+def examples(values: Iterable[object], rows: int, *, may_be_ids: bool = True) -> str:
+    """Up to five values for a message, how many more there are, and in how many rows.
+
+    Values that nearly all differ may be the ids of people in a wrong column: then only their number is given.
+    """
+    shown = [text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…" for text in map(str, values)]
+    if may_be_ids and len(shown) > _EXAMPLES and 2 * len(shown) > rows and max(map(len, shown)) >= _SHORTEST_ID:
+        return f"{len(shown):,} different values in {rows} rows"
     more = f" and {len(shown) - _EXAMPLES} more" if len(shown) > _EXAMPLES else ""
     listed = f"{', '.join(shown[:_EXAMPLES])}{more} " if shown else ""
     return f"{listed}in {rows} row{'' if rows == 1 else 's'}"

@@ -2,9 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+if TYPE_CHECKING:
+    from reanon_core.model.arrays import Int64
 
 T = TypeVar("T")
+
+LONGEST_TEXT = 400
+"""The longest value that a message quotes."""
 
 
 @dataclass(frozen=True)
@@ -21,37 +27,56 @@ class Problem:
     """What would help."""
 
     def sentence(self, *, private: bool = True) -> str:
-        """The problem as a sentence; `private=False` leaves the value out."""
-        shown = f" ({self.value})" if private and self.value is not None else ""
+        """The problem as a sentence on one line; `private=False` leaves the value out."""
+        shown = f" ({shortened(self.value)})" if private and self.value is not None else ""
         advice = f"; {self.help}" if self.help else ""
-        return f"{self.what}{shown} must {self.rule}{advice}"
+        return printable(f"{shortened(self.what)}{shown} must {self.rule}{advice}")
+
+
+def shortened(text: str) -> str:
+    """The text, or its beginning if it is too long for a message."""
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
+
+
+def printable(text: str) -> str:
+    """The text with escapes for what would change a terminal or begin a line of its own."""
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
 
 
 class ReanonError(Exception):
     """An error that the user can act on. Its text has one sentence for each problem."""
 
     exit_code: ClassVar[int] = 1
+    persons: "Int64 | None" = None
+    """Private: the pseudonyms of the people whom it concerns, if it concerns particular ones; never in its text."""
+    remark: str = ""
+    """What is added to its text, without any value of the data."""
 
     def __init__(self, problems: Problem | Sequence[Problem]) -> None:
         self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
         super().__init__("\n".join(problem.sentence() for problem in self.problems))
 
+    def __str__(self) -> str:
+        return f"{super().__str__()}{self.remark}"
+
     def redacted(self) -> str:
         """The sentences without any value from the data, for logs and the Dagster event log."""
-        return "\n".join(problem.sentence(private=False) for problem in self.problems)
+        return "\n".join(problem.sentence(private=False) for problem in self.problems) + self.remark
 
 
 class SentenceError(ReanonError):
     """An error whose text is a free sentence without personal data."""
 
-    def __init__(self, sentence: str) -> None:
-        self.said = sentence
+    def __init__(self, sentence: str, *, persons: "Int64 | None" = None) -> None:
+        self.said, self.persons = sentence, persons
         Exception.__init__(self, sentence)
         self.problems = ()
 
     def redacted(self) -> str:
         """The sentence, which has no personal data."""
-        return self.said
+        return f"{self.said}{self.remark}"
 
 
 class InvalidParameter(ReanonError):
@@ -105,7 +130,7 @@ class NotEligible(Unpublishable):
 
     def redacted(self) -> str:
         """The sentence without the value."""
-        return f"new rows are not {self.m}-eligible: a value {self._rest}"
+        return f"new rows are not {self.m}-eligible: a value {self._rest}{self.remark}"
 
 
 class TooFewValues(Unpublishable):

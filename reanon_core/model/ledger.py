@@ -68,6 +68,8 @@ class Ledger:
     """The releases in order, with the truth behind each: the judge's view."""
 
     entries: tuple[Entry, ...]
+    erased: bool = False
+    """Whether people were forgotten, so that what is left of them is not what the releases were made from."""
 
     def __post_init__(self) -> None:
         """Require that a code stands for the same value in all releases.

@@ -1,7 +1,7 @@
 """Cohorts: people who are published with a common box, from release to release."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,6 +69,11 @@ class Cohorts:
         """The cohorts that were packed."""
         arrays: dict[str, Any] = {name: packed[f"cohorts.{name}"] for name in FIELDS}
         return Cohorts(**arrays)
+
+    def without(self, person: int) -> "Cohorts":
+        """The cohorts without a person."""
+        kept = self.persons != person
+        return replace(self, persons=self.persons[kept], cohort=self.cohort[kept], qi=self.qi[:, kept])
 
     def entries(self, persons: Int64) -> Int64:
         """The place of each person, -1 for people who were never published."""

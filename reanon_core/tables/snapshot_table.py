@@ -14,6 +14,7 @@ from reanon_core.model.schema import Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.tables.arrow_columns import coded_column, coded_other, coded_sensitive
 from reanon_core.tables.ids import People, people
+from reanon_core.tables.quoted_ids import without_ids
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,6 +23,7 @@ T = TypeVar("T")
 
 _MOST_NAMES = 20
 """How many column names a message lists."""
+_LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +67,10 @@ def column_problems(
 def listed_names(names: Sequence[str]) -> str:
     """The names of a table's columns, as many as a message can hold."""
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(names[:_MOST_NAMES]) + more
+    return (
+        ", ".join(name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…" for name in names[:_MOST_NAMES])
+        + more
+    )
 
 
 def coded_table(
@@ -94,7 +99,7 @@ def coded_table(
     ]
     coded = [*codes, *(one[0] for one in (secret, *others) if one)]
     found += [problem for one in coded if one for problem in one.problems]
-    require(found, InvalidSnapshot)
+    require(without_ids(found, data, id_column), InvalidSnapshot)
     if who is None or secret is None:
         raise AssertionError("a snapshot without problems has all its parts")
     rows = len(who.order)

@@ -48,6 +48,10 @@ class DecoupledState:
         """The state as named arrays and scalars."""
         return {**self.groups.packed(), **self.cohorts.packed()}
 
+    def without_values_of(self, person: int) -> "DecoupledState":
+        """The same state without a person: their cohort keeps its hull, which is that of k people or more."""
+        return DecoupledState(self.groups.without_values_of(person), self.cohorts.without(person))
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DecoupledPlan(Plan):

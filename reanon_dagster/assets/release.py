@@ -25,8 +25,8 @@ from reanon_dagster.assets.metadata import (
 from reanon_dagster.assets.series_assets import SeriesAssets, refusals_as_failures
 from reanon_dagster.assets.unpublished_release import in_backfill, record_reason, skip
 from reanon_dagster.partitions import may_depend_on_itself, previous_release
+from reanon_dagster.releasing.brakes import BrakesTripped, accepted_reason, size_change
 from reanon_dagster.releasing.candidate import Candidate
-from reanon_dagster.releasing.drift import drift_of
 from reanon_dagster.releasing.evidence import evidence_of
 from reanon_dagster.releasing.gate import accept, require_acceptable
 from reanon_dagster.releasing.judged_candidate import checks_of
@@ -50,11 +50,17 @@ later release waits. Otherwise one transaction advances the series and publishes
 Made = Iterator[dg.AssetCheckResult | dg.MaterializeResult[None]]
 
 
+FAILED_CHECKS = {ExpectationsFailed: EXPECTATIONS, BrakesTripped: "drift"}
+"""The check that a snapshot fails which is refused with an error."""
+
+
 class ReleaseConfig(dg.Config):
     """How a run makes its release."""
 
     look_only: bool = False
     """Compute and judge the release, and publish nothing."""
+    accept_drift: str = ""
+    """Why a snapshot that looks like the wrong table is right; it is recorded."""
 
 
 def build_release(assets: SeriesAssets) -> dg.AssetsDefinition:
@@ -63,7 +69,7 @@ def build_release(assets: SeriesAssets) -> dg.AssetsDefinition:
     chain = [assets.key("state"), *([key] if may_depend_on_itself(assets.partitions) else [])]
     checks = [
         spec("valid", key, "The snapshot can be used.", assets.partitions),
-        spec("drift", key, "The number of people is close to that of the release before.", assets.partitions),
+        spec("drift", key, "The snapshot does not look like the wrong table.", assets.partitions),
         *expectation_specs(assets),
         *specs(checks_of(assets.series), key, assets.partitions),
     ]
@@ -114,7 +120,12 @@ def _made(
         view = read_continuable_view(series)
         reason = _reason_to_skip(context, series, view, name, today)
         done = reason is not None or requested_along(context, view, name)
-        made = None if done else documented_candidate(series, view, name, today, progress=context.log.info)
+        accept_drift = accepted_reason(config.accept_drift or None)
+        made = (
+            None
+            if done
+            else documented_candidate(series, view, name, today, accept_drift=accept_drift, progress=context.log.info)
+        )
     except ReanonError as error:
         yield from _unjudged(checks, key, error)
         raise
@@ -124,7 +135,7 @@ def _made(
         record_unaudited(context, key, reason)
     elif made is None:
         held = read_verdicts(series.private_folder, view.position - 1)
-        judged = [*_snapshot_results(series, view, name), *expectation_results(series, name, None), *results(held, key)]
+        judged = [*_snapshot_results(view, name), *expectation_results(series, name, None), *results(held, key)]
         yield _published(assets, context, series, judged, NOTHING_TO_DO)
     else:
         yield from _decided(assets, context, series, view, made, look_only=config.look_only)
@@ -142,7 +153,7 @@ def _reason_to_skip(
 def _unjudged(checks: list[str], key: dg.AssetKey, error: ReanonError) -> Iterator[dg.AssetCheckResult]:
     """The results of a release without a candidate: the check that its snapshot fails, and the others not judged."""
     invalid = isinstance(error, InvalidSnapshot) and not isinstance(error, SnapshotMissing)
-    failed = "valid" if invalid else EXPECTATIONS if isinstance(error, ExpectationsFailed) else None
+    failed = "valid" if invalid else FAILED_CHECKS.get(type(error))
     if failed:
         yield dg.AssetCheckResult(check_name=failed, passed=False, description=error.redacted())
     yield from not_judged([check for check in checks if check != failed], key, error.redacted())
@@ -164,7 +175,7 @@ def _decided(
     name = made.release
     expected = expectation_results(series, name, made.doubts)
     judged = [
-        *_snapshot_results(series, view, name, made.people),
+        *_snapshot_results(view, name, made),
         *expected,
         *results(made.verdicts, assets.key("release")),
     ]
@@ -186,19 +197,18 @@ def _decided(
     yield _published(assets, context, series, judged, {**remarks(made), "Data Docs": str(page)})
 
 
-def _snapshot_results(
-    series: Series, view: SeriesView, release: str, people: int | None = None
-) -> Iterator[dg.AssetCheckResult]:
-    """The checks of a snapshot that was read, and has so many people; of the latest release if no number is given."""
-    here = view.records[-1].people if people is None else people
+def _snapshot_results(view: SeriesView, release: str, made: Candidate | None = None) -> Iterator[dg.AssetCheckResult]:
+    """The checks of a snapshot that was read; of the latest release without a candidate. An accepted brake warns."""
+    here = view.records[-1].people if made is None else made.people
     yield dg.AssetCheckResult(check_name="valid", passed=True, metadata={"people": here})
-    drift = drift_of(series, here, view.people_before(release))
+    share, sentence = size_change(here, view.people_before(release))
+    accepted = view.summary.accepted.get(release, ()) if made is None else made.accepted
     yield dg.AssetCheckResult(
         check_name="drift",
-        passed=drift.small,
-        severity=dg.AssetCheckSeverity.WARN if series.config.max_drift is None else dg.AssetCheckSeverity.ERROR,
-        description=drift.sentence,
-        metadata={"people": here, "share changed": drift.share},
+        passed=not accepted,
+        severity=dg.AssetCheckSeverity.WARN,
+        description="; ".join([sentence, *(f"accepted: {one.brake} ({one.reason})" for one in accepted)]),
+        metadata={"people": here, "share changed": share},
     )
 
 

@@ -114,6 +114,9 @@ def refusals_as_failures(command: str = "publish", about: str = "") -> Iterator[
     except ReanonError as error:
         sentence = error.redacted()
         raise PlainFailure(sentence if about in sentence else f"{about}: {sentence}") from None
+    except OSError as error:  # a path may name a folder of the steward, so it stays out
+        reason = error.strerror or type(error).__name__
+        raise PlainFailure(f"{about}: {reason}; run `reanon status` to see where the series stands") from None
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         raise PlainFailure(

@@ -1,7 +1,6 @@
 """`reanon audit`: every check and every attack on the whole history."""
 
 import argparse
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +15,11 @@ from reanon_core.model.knowledge import Knowledge
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Attack
 from reanon_dagster.commands.adversary_options import declared_knowledge
+from reanon_dagster.commands.json_file import require_json_place, write_json_file
 from reanon_dagster.commands.output import progress, say, table, warn
 from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.halts import halt_series
+from reanon_dagster.releasing.integrity import integrity_of, require_integrity
 from reanon_dagster.releasing.judged_candidate import Progress, checks_of
 from reanon_dagster.releasing.published_audit import published_flaws
 from reanon_dagster.releasing.release_audit import broken_promises
@@ -47,11 +48,10 @@ def run(options: argparse.Namespace) -> int:
     if options.series is None:
         raise InvalidParameter(Problem("audit", "be given a SERIES.yaml, or --releases and --schema"))
     series = continued(load_series(options.series))
+    require_json_place(options.json, series.published_folder.parent)
     records = read_view(series).records
     if not records:
-        unknown = published_flaws(series, records)
-        if unknown:
-            raise Refused("\n".join(f"{series.name}: {flaw}" for flaw in unknown))
+        require_integrity(series.name, integrity_of(series))
         say(f"{series.name}: nothing is published yet", quiet=options.quiet)
         return 0
     with progress(f"{series.name}: reading the ledger", quiet=options.quiet) as step:
@@ -66,15 +66,19 @@ def run(options: argparse.Namespace) -> int:
         findings = run_attacks(attacks, ledger.history(), knowledge, named=options.attack is not None, step=step)
         findings = [with_truth(found, ledger, knowledge) for found in findings]
         step("verifying the published folder")
-        flaws = published_flaws(series, records)
+        flaws, strays = published_flaws(series)
     show_answers(series.title, verdicts, findings, quiet=options.quiet)
     write_json(options.json, verdicts, findings)
-    _require_sound(series, records[-1].release, verdicts, flaws)
+    _require_sound(series, records[-1].release, verdicts, flaws, strays)
     return 0
 
 
-def _require_sound(series: Series, latest: str, verdicts: Sequence[ReleaseVerdict], flaws: list[str]) -> None:
+def _require_sound(
+    series: Series, latest: str, verdicts: Sequence[ReleaseVerdict], flaws: list[str], strays: Sequence[str]
+) -> None:
     """Refuse a series whose published folder or whose checks fail, and halt it where a promise is broken.
+
+    What does not belong into the published folder fails the audit, and halts nothing.
 
     Raises: Refused.
     """
@@ -86,6 +90,7 @@ def _require_sound(series: Series, latest: str, verdicts: Sequence[ReleaseVerdic
     if flaws:
         halt_series(series, latest, flaws)
         sentences.append(f"{series.name} is halted: correct the cause, then run `reanon lift`")
+    sentences += [f"{series.name}: {stray}" for stray in strays]
     if sentences:
         raise Refused("\n".join(sentences))
 
@@ -156,4 +161,4 @@ def write_json(path: Path | None, verdicts: Sequence[ReleaseVerdict], findings: 
             for found in findings
         ],
     }
-    path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    write_json_file(path, document)

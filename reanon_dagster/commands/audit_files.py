@@ -10,6 +10,7 @@ from reanon_core.model.finding import Findings
 from reanon_core.protocols import Attack
 from reanon_dagster.commands.adversary_options import given_compromised
 from reanon_dagster.commands.audit import run_attacks, show_answers, write_json
+from reanon_dagster.commands.json_file import require_json_place
 from reanon_dagster.commands.output import progress, say, warn
 from reanon_dagster.series.series_file import load_schema
 from reanon_dagster.sources.external_releases import read_external_releases, read_people
@@ -19,6 +20,7 @@ def run(options: argparse.Namespace, attacks: Sequence[Attack]) -> int:
     """Attack the releases with the knowledge in the people file."""
     files: list[Path] = options.releases
     _require_options(options)
+    require_json_place(options.json, None)
     id_column, schema, optional = load_schema(options.schema)
     problems: list[Problem] = []
     with progress("reading", quiet=options.quiet):

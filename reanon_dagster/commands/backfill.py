@@ -6,6 +6,7 @@ from datetime import date
 from reanon_core.model.errors import OutOfOrder
 from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes
 from reanon_dagster.commands.publish import SEED_WARNING, summary
+from reanon_dagster.releasing.brakes import accepted_reason
 from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.query_error import MEANING
 from reanon_dagster.releasing.release import publish_ready_releases
@@ -23,9 +24,11 @@ def run(options: argparse.Namespace) -> int:
     if options.seed is not None:
         warn(SEED_WARNING)
     today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
-    published = False
+    published, accept_drift = False, accepted_reason(options.accept_drift)
     with progress(series.name, quiet=options.quiet) as step:
-        for outcome in publish_ready_releases(series, today, to=options.to, seed=options.seed, progress=step):
+        for outcome in publish_ready_releases(
+            series, today, to=options.to, accept_drift=accept_drift, seed=options.seed, progress=step
+        ):
             say(summary(series, outcome), quiet=options.quiet)
             warn_of_notes(series.name, outcome.candidate)
             published = True

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from reanon_core.model.errors import ReanonError
     from reanon_dagster.releasing.candidate import Candidate
     from reanon_dagster.series.series import Series
 
@@ -35,6 +36,17 @@ def warn_of_notes(series: str, candidate: "Candidate | None") -> None:
             warn(f"{series} {candidate.release}: {note}")
 
 
+def warn_of_refusal(series: str, release: str, error: "ReanonError") -> int:
+    """Print why a release would be refused, and return the exit code for it."""
+    first, *more = str(error).splitlines()
+    warn(f"{series}: release {release} would be refused: {first}")
+    for sentence in more:
+        warn(f"{series}: {sentence}")
+    if error.persons is not None:
+        warn(f"{series}: `reanon publish` would write whom this concerns to a file in the private folder")
+    return error.exit_code
+
+
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, quiet: bool, title: str | None = None) -> None:
     """Print a table, with numbers aligned to the right."""
     if quiet:
@@ -42,13 +54,16 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, quiet: bool
     from rich import box
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    shown = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    shown = Table(
+        title=None if title is None else Text(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
+    )
     for column, heading in enumerate(headings):
         numeric = all(_is_number(row[column]) for row in rows) and bool(rows)
         shown.add_column(heading, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        shown.add_row(*row)
+        shown.add_row(*(Text(cell) for cell in row))  # plain: brackets are no markup
     console = Console(width=None if sys.stdout.isatty() else 160)
     console.print(shown)
 

@@ -3,17 +3,18 @@
 import argparse
 from datetime import date
 
-from reanon_core.model.errors import ReanonError, counted
+from reanon_core.model.errors import ReanonError, Refused, Unpublishable, counted
 from reanon_core.model.ledger import Entry
-from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes
+from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes, warn_of_refusal
+from reanon_dagster.releasing.brakes import accepted_reason
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.gate import require_acceptable
+from reanon_dagster.releasing.people_lists import withheld_file
 from reanon_dagster.releasing.query_error import MEANING, typical_count
 from reanon_dagster.releasing.release import Document, Outcome, make_candidate, publish_release, require_no_gap
 from reanon_dagster.releasing.release_order import next_release, nothing_to_do, ready_release
 from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
-from reanon_dagster.releasing.withheld_people import withheld_file
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
 
@@ -26,6 +27,7 @@ def run(options: argparse.Namespace) -> int:
     warn_of_caution(series)
     if options.seed is not None:
         warn(SEED_WARNING)
+    accept_drift = accepted_reason(options.accept_drift)
     today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
     view = read_continuable_view(series, dry_run=options.dry_run)
     release = ready_release(series, view.records, today) if options.release is None else options.release
@@ -40,7 +42,14 @@ def run(options: argparse.Namespace) -> int:
     try:
         with progress(f"{series.name} {release}", quiet=options.quiet) as step:
             outcome = publish_release(
-                series, release, today, view=view, seed=options.seed, progress=step, document=document
+                series,
+                release,
+                today,
+                view=view,
+                accept_drift=accept_drift,
+                seed=options.seed,
+                progress=step,
+                document=document,
             )
         say(summary(series, outcome), quiet=options.quiet)
         if outcome.candidate is not None:
@@ -54,10 +63,23 @@ def run(options: argparse.Namespace) -> int:
 
 def _dry_run(series: Series, view: SeriesView, release: str, today: date, options: argparse.Namespace) -> int:
     """Compute and judge a release, say what would be published, and write nothing."""
-    with progress(f"{series.name} {release}", quiet=options.quiet) as step:
-        candidate = make_candidate(series, view, release, today, dry_run=True, seed=options.seed, progress=step)
-    if candidate is not None:
-        require_acceptable(candidate)
+    accept_drift = accepted_reason(options.accept_drift)
+    try:
+        with progress(f"{series.name} {release}", quiet=options.quiet) as step:
+            candidate = make_candidate(
+                series,
+                view,
+                release,
+                today,
+                dry_run=True,
+                accept_drift=accept_drift,
+                seed=options.seed,
+                progress=step,
+            )
+        if candidate is not None:
+            require_acceptable(candidate)
+    except (Refused, Unpublishable) as error:
+        return warn_of_refusal(series.name, release, error)
     say(summary(series, Outcome(release, candidate), dry_run=True), quiet=options.quiet)
     warn_of_notes(series.name, candidate)
     return 0

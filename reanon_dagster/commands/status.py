@@ -1,18 +1,18 @@
 """`reanon status`: which releases are published, ready, waiting or refused."""
 
 import argparse
-from collections.abc import Sequence
 from datetime import date
 
 from reanon_core.model.errors import ReanonError
 from reanon_dagster.commands.output import say, table, warn
 from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.halts import halt_sentence
+from reanon_dagster.releasing.integrity import Integrity, integrity_of
 from reanon_dagster.releasing.release_order import ReleaseStatus, Status, statuses
-from reanon_dagster.releasing.series_view import read_view
+from reanon_dagster.releasing.series_view import SeriesView, read_view
 from reanon_dagster.series.discovery import find_series
+from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
-from reanon_dagster.storage.records import Halt
 
 
 def run(options: argparse.Namespace) -> int:
@@ -37,15 +37,26 @@ def run(options: argparse.Namespace) -> int:
             code = error.exit_code
             continue
         today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
-        listed = statuses(series, view.records, view.summary.refusals, today)
-        halts = view.summary.halts
-        rows = [(one.release, one.status.value, "halted" if _held(one, halts) else one.reason) for one in listed]
+        listed = statuses(series, view.records, view.summary.refusals, today, accepted=view.summary.accepted)
+        halts, found = view.summary.halts, integrity_of(series, remember=True)
+        held = "halted" if halts else "held back, see below" if view.pending or found.flaws else None
+        rows = [(one.release, one.status.value, _remark(one, held)) for one in listed]
         table(("release", "status", ""), rows, quiet=options.quiet, title=series.title)
         if halts:
             warn(halt_sentence(series.name, halts))
+        code = max(code, _flaws_shown(series, view, found))
     return code
 
 
-def _held(one: ReleaseStatus, halts: Sequence[Halt]) -> bool:
-    """Whether only the halt holds a release back."""
-    return bool(halts) and one.status is Status.READY
+def _flaws_shown(series: Series, view: SeriesView, found: Integrity) -> int:
+    """Print what is wrong between the store, the head files and the published folder; 1 if anything must be mended."""
+    for flaw in view.pending or [f"{series.name}: {flaw}" for flaw in found.flaws]:
+        warn(flaw)
+    for stray in found.strays:
+        warn(f"{series.name}: {stray}")
+    return 1 if view.pending or found.flaws else 0
+
+
+def _remark(one: ReleaseStatus, held: str | None) -> str:
+    """What is said of a release; `held` is what holds back one that is ready."""
+    return held if held is not None and one.status is Status.READY else one.reason

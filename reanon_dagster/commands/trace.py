@@ -4,17 +4,16 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reanon_core.model.errors import InvalidParameter, Problem
-from reanon_dagster.commands.output import say
+from reanon_core.model.errors import InvalidParameter, Problem, counted
+from reanon_dagster.commands.output import say, warn
+from reanon_dagster.commands.private_output import require_private_place
 from reanon_dagster.releasing.frozen_settings import continued
-from reanon_dagster.releasing.release_trace import release_trace
+from reanon_dagster.releasing.release_trace import forgotten_rows, release_trace
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.storage.private_file import new_private_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from reanon_dagster.series.series import Series
 
 FORMATS = (".parquet", ".csv")
 
@@ -22,26 +21,17 @@ FORMATS = (".parquet", ".csv")
 def run(options: argparse.Namespace) -> int:
     """Write the trace to a new file that only its owner can read."""
     series = continued(load_series(options.series))
-    _require_private_place(series, options.out)
+    if options.out.suffix.lower() not in FORMATS:
+        raise InvalidParameter(Problem("--out", f"end in {' or '.join(FORMATS)}", str(options.out)))
+    require_private_place(series, options.out, "a trace")
     columns = release_trace(series, options.release, worlds=options.worlds)
     _write(columns, options.out)
     say(f"{series.name} {options.release}: traced {columns.num_rows} rows (private)", quiet=options.quiet)
+    lost = forgotten_rows(series, options.release)
+    if lost:
+        shown = counted(lost, "row shows a person", "rows show people")
+        warn(f"{series.name} {options.release}: {shown} who {'is' if lost == 1 else 'are'} forgotten, and left out")
     return 0
-
-
-def _require_private_place(series: "Series", path: Path) -> None:
-    """Refuse a place where others could read the trace, or that is taken.
-
-    Raises: InvalidParameter.
-    """
-    if path.suffix.lower() not in FORMATS:
-        raise InvalidParameter(Problem("--out", f"end in {' or '.join(FORMATS)}", str(path)))
-    if path.resolve().is_relative_to(series.published_folder.parent.resolve()):
-        raise InvalidParameter(
-            Problem("--out", "lie outside the published folder, because a trace is private", str(path))
-        )
-    if path.exists() or path.is_symlink():
-        raise InvalidParameter(Problem("--out", "be a new file", str(path), "choose another name, or remove it first"))
 
 
 def _write(columns: "pa.Table", path: Path) -> None:

@@ -13,7 +13,7 @@ from reanon_core.model.errors import (
     Unpublishable,
     counted,
 )
-from reanon_dagster.commands.output import say, warn, warn_of_caution, warn_of_notes
+from reanon_dagster.commands.output import say, warn, warn_of_caution, warn_of_notes, warn_of_refusal
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.gate import require_acceptable
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         series = continued(series)
         warn_of_caution(series)
-        view = read_continuable_view(series)
+        view = read_continuable_view(series, dry_run=True)
     except Refused as error:
         return _report_errors([error, *_snapshot_errors(series)])
     release = next_release(series, view.records)
@@ -62,8 +62,7 @@ def _validate_release(series: Series, view: SeriesView, release: str, *, quiet: 
             raise AssertionError("the next release is not the latest one")
         require_acceptable(candidate)
     except (Refused, Unpublishable, OutOfOrder) as error:
-        warn(f"{series.name}: release {release} would be refused: {error}")
-        return error.exit_code
+        return warn_of_refusal(series.name, release, error)
     warn_of_notes(series.name, candidate)
     when = "" if due == today else f" once it is due, on {due}"
     say(f"{series.name}: valid: {_people(candidate)}; the release would be published{when}", quiet=quiet)

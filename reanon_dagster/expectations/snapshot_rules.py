@@ -1,8 +1,6 @@
 """The rules of a series for its snapshots, as expectations. Reading enforces them; here they are judged once more."""
 
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
-from math import ceil, floor
 
 import numpy as np
 
@@ -30,12 +28,10 @@ def snapshot_rules(series: Series, release: str, present: Sequence[str]) -> Iter
         yield _rule("values_to_be_in_set", secret, "be one of the declared values", value_set=values)
 
 
-def drift_rule(series: Series, before: int, share: float) -> Expectation:
-    """The number of people is close to what it was before: it differs by at most this share."""
-    change = Decimal(str(share))
-    limits = {"min_value": max(0, ceil(before * (1 - change))), "max_value": floor(before * (1 + change))}
-    severity = "warning" if series.config.max_drift is None else CRITICAL
-    return Expectation("series", "expect_table_row_count_to_be_between", limits, severity)
+def size_rule(before: int, allowed: int) -> Expectation:
+    """The number of people is close to what it was before: it differs by at most so many."""
+    limits = {"min_value": max(0, before - allowed), "max_value": before + allowed}
+    return Expectation("series", "expect_table_row_count_to_be_between", limits, CRITICAL)
 
 
 def _column_rules(column: QuasiIdentifier) -> Iterator[Expectation]:

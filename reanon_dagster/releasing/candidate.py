@@ -9,6 +9,7 @@ from reanon_core.model.packing import pack
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
 from reanon_dagster.storage.entry_codec import arrays_of
+from reanon_dagster.storage.records import AcceptedDrift
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +37,12 @@ class Candidate:
     doubts: tuple[str, ...]
     """The steward's expectations that fail and only warn; also among the notes."""
     seconds: float
+    forgotten: int
+    """How many people were forgotten when it was computed: one who is forgotten later may be in it."""
     query_error: float | None
     """How far off a typical count is; None if that is not known, or if a required verdict fails."""
+    accepted: tuple[AcceptedDrift, ...] = ()
+    """The brakes that a person has accepted."""
 
 
 def digest(entry: Entry) -> str:

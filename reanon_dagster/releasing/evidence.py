@@ -11,7 +11,7 @@ from reanon_core.model.errors import InvalidParameter, OutOfOrder
 from reanon_core.model.ledger import Ledger
 from reanon_dagster.releasing.judged_candidate import Progress, silent
 from reanon_dagster.releasing.query_error import WORKLOAD_SEED
-from reanon_dagster.storage import store_reader
+from reanon_dagster.storage import decision_reader, store_reader
 from reanon_dagster.storage.connection import opened
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ def evidence_of(series: "Series", release: str, *, progress: Progress = silent) 
             raise OutOfOrder(f"release {release} is not published yet, so there is nothing to attack")
         schema = store_reader.known_schema(connection, series.schema)
         upto = records[: place + 1]
-        ledger = Ledger(tuple(store_reader.entry(connection, record.position, schema) for record in upto))
+        entries = tuple(store_reader.entry(connection, record.position, schema) for record in upto)
+        ledger = Ledger(entries, erased=bool(decision_reader.marks(connection)))
     numbers = attack_numbers(series, ledger, progress)
     for name, words in MEASURED.items():
         progress(f"measuring: {words}")

@@ -4,17 +4,23 @@ import hashlib
 import json
 import os
 import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reanon_core.judgement import require_verdicts
-from reanon_core.model.errors import Refused
+from reanon_core.model.errors import OutOfOrder, Refused
 from reanon_core.model.history import Published
 from reanon_dagster.releasing.candidate import Candidate, digest
 from reanon_dagster.releasing.halts import require_not_halted
 from reanon_dagster.releasing.manifest import manifest_of
-from reanon_dagster.releasing.withheld_people import write_withheld_people
-from reanon_dagster.storage import published_folder, store_reader, store_writer
+from reanon_dagster.releasing.manifest_signature import sign_manifest
+from reanon_dagster.releasing.people_lists import remove_refused_people, write_withheld_people
+from reanon_dagster.releasing.recovery import STAGING, pending_sentence
+from reanon_dagster.releasing.series_heads import private_heads, public_head, write_heads
+from reanon_dagster.releasing.withdrawal import untold_withdrawals
+from reanon_dagster.storage import decision_reader, published_folder, store_reader, store_writer
 from reanon_dagster.storage.connection import opened
 from reanon_dagster.storage.pseudonym_key import private_folder
 from reanon_dagster.storage.records import Commit, ReleaseRecord
@@ -22,8 +28,9 @@ from reanon_dagster.storage.records import Commit, ReleaseRecord
 if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
 
-STAGING = "staging"
-"""The private folder of files that are written and not public yet."""
+
+class Pending(Refused):
+    """A release that is committed, and whose files could not be published yet."""
 
 
 def require_acceptable(candidate: Candidate) -> None:
@@ -39,19 +46,23 @@ def require_acceptable(candidate: Candidate) -> None:
 def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
     """Publish: write the files privately, advance the store in one transaction, move the files to the public folder.
 
-    A kill before the transaction changes nothing. After a later kill, `recover` moves the files.
+    A kill before the transaction changes nothing. After a later kill, `recover` moves the files. Before anyone can see
+    them, the private head files know of them, so that a store that loses its log is noticed.
 
-    Raises: Refused, OutOfOrder.
+    Raises: Refused, OutOfOrder; Pending if the release is committed, and its files cannot be published yet.
     """
     require_acceptable(candidate)
     # The connection is also a lock: meanwhile no other process stages or moves files.
     with opened(series.private_folder, read_only=False) as connection:
-        require_not_halted(series.name, store_reader.halts(connection))
+        require_not_halted(series.name, decision_reader.halts(connection))
         known = store_reader.releases(connection) if store_reader.exists(connection) else []
+        if len(decision_reader.marks(connection)) != candidate.forgotten:
+            raise OutOfOrder("a person was forgotten in the meantime, and may be in this release; compute it again")
         if len(known) == candidate.position:  # otherwise another process was faster, and the commit says so
             _require_no_folder(series.published_folder / candidate.release)
         staged = private_folder(series.private_folder / STAGING) / candidate.release
-        manifest = _stage_files(series, candidate, staged, known[-1].manifest_digest if known else None)
+        told = untold_withdrawals(decision_reader.withdrawals(connection), len(known))
+        manifest = _stage_files(series, candidate, staged, known[-1].manifest_digest if known else None, told)
         record = ReleaseRecord(
             position=candidate.position,
             release=candidate.release,
@@ -71,11 +82,32 @@ def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
             memories=candidate.memories,
             manifest=manifest,
             frozen={"fingerprint": json.dumps(series.fingerprint(), sort_keys=True), "key": candidate.key_check},
+            accepted=candidate.accepted,
         )
         write_withheld_people(series, candidate)  # before the commit: after a kill, no one would write it
+        published_folder.require_room(series.published_folder, staged)
         store_writer.commit(connection, change)
-        published_folder.move_to_public(staged, series.published_folder / candidate.release)
+        _bring_out(series, [*known, record], staged, len(decision_reader.marks(connection)))
+        with suppress(OSError):
+            remove_refused_people(series, candidate.release)
     return record
+
+
+def _bring_out(series: "Series", records: Sequence[ReleaseRecord], staged: Path, forgotten: int) -> None:
+    """Record the newest release in the head files, and move its files to the public folder.
+
+    Raises: Pending.
+    """
+    target = series.published_folder / staged.name
+    try:
+        write_heads(private_heads(series), series, records, forgotten)
+        published_folder.move_to_public(staged, target)
+    except (OSError, Refused) as error:
+        if isinstance(error, Refused) or not target.exists():
+            raise Pending(pending_sentence(series, staged.name, error)) from error
+    # The release can be seen. What fails from here on is finished by the next command.
+    with suppress(OSError):
+        write_heads([public_head(series)], series, records, forgotten)
 
 
 def _require_no_folder(target: Path) -> None:
@@ -90,31 +122,14 @@ def _require_no_folder(target: Path) -> None:
         )
 
 
-def recover(series: "Series") -> None:
-    """Finish what an interrupted process left: publish the files of a committed release, delete any others."""
-    staging = series.private_folder / STAGING
-    if not staging.is_dir() or not any(staging.iterdir()):
-        return
-    with opened(series.private_folder, read_only=False) as connection:
-        known = store_reader.releases(connection) if store_reader.exists(connection) else []
-        committed = {record.release: record for record in known}
-        for staged in sorted(staging.iterdir()):
-            record = committed.get(staged.name)
-            if record is not None and _manifest_digest(staged) == record.manifest_digest:
-                published_folder.move_to_public(staged, series.published_folder / staged.name)
-            else:
-                shutil.rmtree(staged)
-
-
-def _stage_files(series: "Series", candidate: Candidate, staged: Path, previous: str | None) -> str:
+def _stage_files(
+    series: "Series", candidate: Candidate, staged: Path, previous: str | None, withdrawn: Mapping[str, str]
+) -> str:
     """Write the release's files into the private folder, and return the manifest's text."""
     entry = candidate.entry
     published = Published(entry.release, entry.auxiliary)
     shutil.rmtree(staged, ignore_errors=True)
     files = published_folder.write_files(staged, published, entry.snapshot.schema, series.config.publish.formats)
-    return published_folder.write_manifest(staged, manifest_of(series, candidate, files, previous))
-
-
-def _manifest_digest(staged: Path) -> str | None:
-    path = staged / published_folder.MANIFEST
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else None
+    manifest = published_folder.write_manifest(staged, manifest_of(series, candidate, files, previous, withdrawn))
+    sign_manifest(series, staged, manifest)
+    return manifest

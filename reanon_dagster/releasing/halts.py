@@ -17,14 +17,16 @@ def halt_series(series: "Series", release: str, flaws: Sequence[str]) -> None:
     series_store.write_halt(series.private_folder, series.schema, release, f"{flaws[0]}{more}")
 
 
-def lift_halt(series: "Series", because: str) -> tuple[Halt, ...]:
-    """Lift the halt of a series, record why, and return what was lifted; nothing if it is not halted.
+def lift_halt(series: "Series", because: str, flaws: Sequence[str] = ()) -> tuple[Halt, ...]:
+    """Lift the halt of a series, accept these flaws of its published folder, and record why.
+
+    Returns what was lifted; nothing if the series is not halted.
 
     Raises: InvalidParameter without a reason.
     """
     if not because.strip():
         raise InvalidParameter(Problem("--because", "say why the series may go on"))
-    return series_store.lift_halts(series.private_folder, because.strip())
+    return series_store.lift_halts(series.private_folder, series.schema, because.strip(), flaws)
 
 
 def halt_sentence(name: str, halts: Sequence[Halt]) -> str:

@@ -9,12 +9,14 @@ import numpy as np
 
 from reanon_core.catalog import own_checks
 from reanon_core.judgement import judge
+from reanon_core.model.errors import counted
 from reanon_core.protocols import Check
 from reanon_core.publishing import publish
+from reanon_dagster.releasing.brakes import require_released_brakes
 from reanon_dagster.releasing.candidate import Candidate, digest
-from reanon_dagster.releasing.drift import require_small_drift
 from reanon_dagster.releasing.query_error import query_error
 from reanon_dagster.releasing.series_view import SeriesView
+from reanon_dagster.releasing.spreadsheet_formulas import formula_notes
 from reanon_dagster.releasing.steward_expectations import require_expectations
 from reanon_dagster.sources.snapshot_reader import Read
 from reanon_dagster.storage.pseudonym_key import check_value
@@ -41,23 +43,37 @@ def checks_of(series: "Series") -> tuple[Check, ...]:
     return (*own_checks(series.technique), *series.more_checks)
 
 
+def note_on_forgotten(left_out: int) -> tuple[str, ...]:
+    """What the steward must know if people of the snapshot are taken for forgotten ones; nothing if there are none."""
+    if not left_out:
+        return ()
+    them = counted(left_out, "person of the snapshot is", "people of the snapshot are")
+    sentence = (
+        f"{them} left out, because the mark of a forgotten person matches; delete forgotten people from the source"
+    )
+    return (sentence,)
+
+
 def judged_candidate(
     series: "Series",
     view: SeriesView,
     release: str,
     read: Read,
     *,
+    accept_drift: str | None = None,
     seed: int | None = None,
     progress: Progress = silent,
 ) -> Candidate:
     """The candidate computed from a snapshot, with the verdict of every check. Nothing is written.
 
-    Raises: Refused if the number of people changed too much, or an expectation of the steward fails; Unpublishable if
-    the technique's promise cannot be kept on this data; OutOfOrder if another release was published since the view
-    was read.
+    `accept_drift` is the reason with which a person accepts every brake.
+
+    Raises: BrakesTripped if the snapshot looks like the wrong table; ExpectationsFailed if an expectation of the
+    steward fails; Unpublishable if the technique's promise cannot be kept on this data; OutOfOrder if another release
+    was published since the view was read.
     """
     began = time.perf_counter()
-    require_small_drift(series, read.rows, view.people_before(release))
+    accepted = require_released_brakes(series, view, release, read, accept_drift)
     doubts = require_expectations(series, release, read.raw)
     progress("planning groups")
     technique = series.technique
@@ -81,8 +97,16 @@ def judged_candidate(
         judged=digest(entry),
         people=read.rows,
         withheld=publication.withheld,
-        notes=(*doubts, *publication.notes),
+        notes=(
+            *(f"accepted: {one.brake}" for one in accepted),
+            *doubts,
+            *note_on_forgotten(read.left_out),
+            *publication.notes,
+            *formula_notes(series, entry),
+        ),
         doubts=doubts,
         seconds=time.perf_counter() - began,
+        forgotten=len(view.summary.marks),
         query_error=error,
+        accepted=accepted,
     )

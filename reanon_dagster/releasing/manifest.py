@@ -18,9 +18,12 @@ EPOCH = date(1970, 1, 1).toordinal()
 
 
 def manifest_of(
-    series: "Series", candidate: Candidate, files: Mapping[str, str], previous: str | None
+    series: "Series", candidate: Candidate, files: Mapping[str, str], previous: str | None, withdrawn: Mapping[str, str]
 ) -> dict[str, object]:
-    """The manifest by key; `files` are the digests of the files, `previous` is that of the manifest before."""
+    """The manifest by key; `files` are the digests of the files, `previous` is that of the manifest before.
+
+    `withdrawn` are the digests of the tombstones that no earlier manifest records.
+    """
     entry, release = candidate.entry, candidate.entry.release
     columns = [column for column in entry.snapshot.schema.quasi_identifiers if release.shows(column.name)]
     gridded = {column.name: _bins(column) for column in columns if column.ends is Ends.GRID}
@@ -42,6 +45,7 @@ def manifest_of(
         ],
         "files": {name: {"sha256": digest} for name, digest in files.items()},
         "previous_manifest": previous,
+        **({"withdrawn": dict(withdrawn)} if withdrawn else {}),
         "reanon": __version__,
     }
 

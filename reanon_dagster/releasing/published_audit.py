@@ -1,15 +1,15 @@
 """What is published against the ledger: files, manifests, and the rows in the tables."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import counted
 from reanon_core.model.ledger import Entry
 from reanon_core.tables.release_table import published_tables
-from reanon_dagster.storage.records import ReleaseRecord
+from reanon_dagster.releasing.integrity import ahead_flaws, ledger_of
+from reanon_dagster.storage.series_store import held_summary
 from reanon_dagster.verification.published_chain import (
-    LedgerRelease,
     file_flaws,
     ledger_flaws,
     read_chain,
@@ -22,28 +22,38 @@ if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
 
 
-def published_flaws(series: "Series", records: Sequence[ReleaseRecord]) -> list[str]:
-    """How the whole published folder differs from its manifests and from the ledger: every file is read."""
-    if not records and not series.published_folder.exists():
-        return []
-    chain = verify_published(series.published_folder)
-    return [flaw.sentence for flaw in (*chain.flaws, *ledger_flaws(chain, _ledger(records)))]
+def published_flaws(series: "Series") -> tuple[list[str], list[str]]:
+    """How the published folder differs from its manifests and the ledger, and where the private side is older.
+
+    Then, apart from that, what does not belong there and harms nothing that does.
+
+    Every file is read, once. Meanwhile no other process publishes.
+    """
+    with held_summary(series.private_folder) as summary:
+        if not summary.records and not series.published_folder.exists():
+            return [], []
+        chain = verify_published(series.published_folder)
+        flaws = (*chain.flaws, *ledger_flaws(chain, ledger_of(summary.records)))
+        wrong = [*(flaw.sentence for flaw in flaws if not flaw.stray), *ahead_flaws(series, summary, chain)]
+        return wrong, [flaw.sentence for flaw in flaws if flaw.stray]
 
 
-def release_flaws(series: "Series", records: Sequence[ReleaseRecord], release: str) -> list[str]:
+def release_flaws(series: "Series", release: str) -> list[str]:
     """How the published files of a release, and the chain up to it, differ from the ledger.
 
     All manifests are read, and no other file than those of this release. What is wrong with later releases is left to
-    their own audits.
+    their own audits. Meanwhile no other process publishes.
     """
-    chain = read_chain(series.published_folder)
-    names = [record.release for record in records]
+    with held_summary(series.private_folder) as summary:
+        chain = read_chain(series.published_folder)
+        ledger = ledger_of(summary.records)
+    names = [one.release for one in ledger]
     later = set(names[names.index(release) + 1 :])
-    found = [*chain.flaws, *ledger_flaws(chain, _ledger(records))]
+    found = [*chain.flaws, *ledger_flaws(chain, ledger)]
     for manifest in chain.manifests:
         if manifest.folder == release:
             found += file_flaws(series.published_folder / release, manifest)
-    return [flaw.sentence for flaw in found if flaw.release not in later]
+    return [flaw.sentence for flaw in found if flaw.release not in later and not flaw.stray]
 
 
 def table_flaws(folder: Path, entry: Entry) -> list[str]:
@@ -60,10 +70,6 @@ def table_flaws(folder: Path, entry: Entry) -> list[str]:
             problem = _difference(path, expected)
             flaws += [f"{folder.name}/{path.name} {problem}"] if problem else []
     return flaws
-
-
-def _ledger(records: Sequence[ReleaseRecord]) -> list[LedgerRelease]:
-    return [LedgerRelease(record.release, record.manifest_digest) for record in records]
 
 
 def _difference(path: Path, expected: "pa.Table") -> str:

@@ -1,21 +1,25 @@
 """One release from its snapshot to the public folder: read, plan, emit, judge, gate. Every caller takes this way."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import OutOfOrder, ReanonError
 from reanon_dagster.releasing.candidate import Candidate
-from reanon_dagster.releasing.gate import accept
+from reanon_dagster.releasing.gate import Pending, accept
 from reanon_dagster.releasing.judged_candidate import Progress, judged_candidate, silent
+from reanon_dagster.releasing.manifest_signature import require_signing_key
+from reanon_dagster.releasing.people_lists import write_refused_people
 from reanon_dagster.releasing.release_order import next_release, ready_release, require_next
 from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
 from reanon_dagster.releasing.snapshot_intake import read_release, require_published_input
+from reanon_dagster.releasing.withdrawal import require_not_withdrawn
 from reanon_dagster.sources.snapshot_location import snapshot_exists
 from reanon_dagster.storage.pseudonym_key import keep_key
-from reanon_dagster.storage.series_store import write_refusal
+from reanon_dagster.storage.series_store import create_store, write_refusal
 
 if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
@@ -40,6 +44,7 @@ def make_candidate(
     today: date,
     *,
     dry_run: bool = False,
+    accept_drift: str | None = None,
     seed: int | None = None,
     progress: Progress = silent,
 ) -> Candidate | None:
@@ -51,16 +56,25 @@ def make_candidate(
     Raises: every error of ours.
     """
     if view.is_latest(release):
+        require_not_withdrawn(view.records[-1])
         require_published_input(series, view)
         return None
     require_next(series, view.records, release, today)
+    require_signing_key(series)
     progress("reading the snapshot")
     read = read_release(series, view, release)
+    judged = partial(
+        judged_candidate, series, view, release, read, accept_drift=accept_drift, seed=seed, progress=progress
+    )
     if dry_run:
-        return judged_candidate(series, view, release, read, seed=seed, progress=progress)
-    keep_key(series.private_folder, view.key)  # only now: invalid input leaves nothing on the disk
+        return judged()
+    # Only now, because invalid input leaves nothing on the disk; and the store first, because a key without a store
+    # is a store that was lost.
+    if not view.summary.exists:
+        create_store(series.private_folder, series.schema)
+    keep_key(series.private_folder, view.key)
     with refusal_recorded(series, release):
-        return judged_candidate(series, view, release, read, seed=seed, progress=progress)
+        return judged()
 
 
 def publish_release(
@@ -69,6 +83,7 @@ def publish_release(
     today: date,
     *,
     view: SeriesView | None = None,
+    accept_drift: str | None = None,
     seed: int | None = None,
     progress: Progress = silent,
     document: Document | None = None,
@@ -82,7 +97,9 @@ def publish_release(
     view = view or read_continuable_view(series)
     candidate = None
     try:
-        candidate = make_candidate(series, view, release, today, seed=seed, progress=progress)
+        candidate = make_candidate(
+            series, view, release, today, accept_drift=accept_drift, seed=seed, progress=progress
+        )
         if candidate is not None:
             progress("publishing")
             with refusal_recorded(series, release):
@@ -97,7 +114,13 @@ def publish_release(
 
 
 def publish_ready_releases(
-    series: "Series", today: date, *, to: str | None = None, seed: int | None = None, progress: Progress = silent
+    series: "Series",
+    today: date,
+    *,
+    to: str | None = None,
+    accept_drift: str | None = None,
+    seed: int | None = None,
+    progress: Progress = silent,
 ) -> Iterator[Outcome]:
     """Publish every release that can run, in order, up to `to`.
 
@@ -113,16 +136,22 @@ def publish_ready_releases(
             require_no_gap(series, view, today)
             return
         chosen = None if seed is None else seed + view.position
-        yield publish_release(series, release, today, view=view, seed=chosen, progress=progress)
+        yield publish_release(
+            series, release, today, view=view, accept_drift=accept_drift, seed=chosen, progress=progress
+        )
 
 
 @contextmanager
 def refusal_recorded(series: "Series", release: str) -> Iterator[None]:
-    """Record a refusal for `reanon status`, without any value of the data."""
+    """Record a refusal for `reanon status`, without any value of the data, and privately the people it concerns."""
     try:
         yield
+    except Pending:  # the release is not refused: its files follow
+        raise
     except ReanonError as error:
-        write_refusal(series.private_folder, series.schema, release, error.redacted())
+        with suppress(ReanonError, OSError):  # what caused the refusal may hinder its record, and is what counts
+            write_refused_people(series, release, error)
+            write_refusal(series.private_folder, series.schema, release, error.redacted())
         raise
 
 

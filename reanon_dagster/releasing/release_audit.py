@@ -44,12 +44,12 @@ def audit_release(series: "Series", release: str, *, progress: Progress = silent
     if record is None:
         return _unknown_release(series, view, release)
     progress("verifying the published files")
-    flaws = release_flaws(series, view.records, release)
+    flaws = release_flaws(series, release)
     with opened(series.private_folder, read_only=True) as connection:
         ledger = store_reader.ledger(connection, series.schema, record.position + 1)
     if digest(ledger.entries[-1]) != record.candidate_digest:
         flaws.append(f"the ledger's rows of release {release} are not those that its checks judged")
-    if not flaws:
+    if not flaws and record.withdrawn is None:
         progress("reading the published tables back")
         flaws += table_flaws(series.published_folder / release, ledger.entries[-1])
     progress("judging the definitions")

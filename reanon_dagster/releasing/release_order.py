@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import OutOfOrder, Refused
 from reanon_dagster.releasing.query_error import typical_count
 from reanon_dagster.sources.snapshot_location import snapshot_exists, snapshot_place
-from reanon_dagster.storage.records import Refusal, ReleaseRecord
+from reanon_dagster.storage.records import AcceptedDrift, Refusal, ReleaseRecord
 
 if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
@@ -23,6 +24,7 @@ class Status(StrEnum):
     """What has become of a release so far."""
 
     PUBLISHED = "published"
+    WITHDRAWN = "withdrawn"
     READY = "ready"
     """Due, and its snapshot is there."""
     WAITING = "waiting for its snapshot"
@@ -131,14 +133,23 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def statuses(
-    series: "Series", records: Sequence[ReleaseRecord], refusals: Mapping[str, Refusal], today: date
+    series: "Series",
+    records: Sequence[ReleaseRecord],
+    refusals: Mapping[str, Refusal],
+    today: date,
+    *,
+    accepted: Mapping[str, Sequence[AcceptedDrift]] = MappingProxyType({}),
 ) -> list[ReleaseStatus]:
     """The status of every release that is published or due, and of the next one."""
     listed = []
     for record in records:
         remarks = [f"{record.withheld} withheld"] if record.withheld else []
         remarks += [] if record.query_error is None else [typical_count(record.query_error)]
-        listed.append(ReleaseStatus(record.release, Status.PUBLISHED, "; ".join(remarks)))
+        remarks += [f"accepted: {one.brake} ({one.reason})" for one in accepted.get(record.release, ())]
+        status = Status.PUBLISHED
+        if record.withdrawn is not None:
+            status, remarks = Status.WITHDRAWN, [f"on {record.withdrawn:%Y-%m-%d}"]
+        listed.append(ReleaseStatus(record.release, status, "; ".join(remarks)))
     following = next_release(series, records)
     for release in series.calendar.due(today):
         if series.calendar.index(release) < len(records):

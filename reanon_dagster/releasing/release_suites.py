@@ -8,9 +8,9 @@ from reanon_core.model.verdict import Verdict
 from reanon_dagster.expectations.data_docs import FOLDER, SNAPSHOT, Suite, verdict_suite, write_data_docs
 from reanon_dagster.expectations.evaluation import expectation_problems
 from reanon_dagster.expectations.raw_frame import raw_frame
-from reanon_dagster.expectations.snapshot_rules import drift_rule, snapshot_rules
+from reanon_dagster.expectations.snapshot_rules import size_rule, snapshot_rules
+from reanon_dagster.releasing.brakes import allowed_change
 from reanon_dagster.releasing.candidate import Candidate
-from reanon_dagster.releasing.drift import LARGE
 from reanon_dagster.releasing.judged_candidate import Progress, silent
 from reanon_dagster.releasing.release import make_candidate
 from reanon_dagster.releasing.series_view import SeriesView
@@ -26,14 +26,20 @@ PUBLISHED = Verdict("decision", holds=True, sentence="the release is published")
 
 
 def documented_candidate(
-    series: "Series", view: SeriesView, release: str, today: date, *, progress: Progress = silent
+    series: "Series",
+    view: SeriesView,
+    release: str,
+    today: date,
+    *,
+    accept_drift: str | None = None,
+    progress: Progress = silent,
 ) -> Candidate | None:
     """Make a candidate as `make_candidate` does. If there is none because of the data, that is documented now.
 
     Raises: every error of ours.
     """
     try:
-        return make_candidate(series, view, release, today, progress=progress)
+        return make_candidate(series, view, release, today, accept_drift=accept_drift, progress=progress)
     except ReanonError as error:
         document_release(series, view, release, None, error)
         raise
@@ -60,7 +66,7 @@ def document_release(
         decision = Verdict("decision", holds=False, violations=1, sentence=f"refused: {reason}")
     try:
         suites = [verdict_suite([decision, *(candidate.verdicts if candidate else ())])]
-        snapshot = _snapshot_suite(series, view, release)
+        snapshot = _snapshot_suite(series, view, release, braked=not (candidate and candidate.accepted))
         folder = series.private_folder / FOLDER
         index, failed = write_data_docs(folder, series.title, release, [*snapshot, *suites])
         return shown_path(series, index) + (DISAGREEMENT if candidate and SNAPSHOT in failed else "")
@@ -68,14 +74,15 @@ def document_release(
         return f"not written, because of an unexpected {type(error).__name__}"
 
 
-def _snapshot_suite(series: "Series", view: SeriesView, release: str) -> list[Suite]:
+def _snapshot_suite(series: "Series", view: SeriesView, release: str, *, braked: bool) -> list[Suite]:
     """What the series and the steward expect of the snapshot; nothing if it cannot be read at all."""
     try:
         frame = raw_frame(read_raw_table(series, release), series)
     except InvalidSnapshot:
         return []
     own = series.expectations if not expectation_problems(series.expectations) else ()
-    before = view.people_before(release)
-    drift = [drift_rule(series, before, series.config.max_drift or LARGE)] if before else []
+    before = view.people_before(release) or 0
+    allowed = allowed_change(series, before) if before and braked else None
+    size = [] if allowed is None else [size_rule(before, allowed)]
     rules = snapshot_rules(series, release, list(frame.columns))
-    return [Suite(SNAPSHOT, frame, [*drift, *rules, *own])]
+    return [Suite(SNAPSHOT, frame, [*size, *rules, *own])]

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reanon_core.model.errors import InvalidParameter, Problem, Refused, counted
+from reanon_core.model.trace import Trace
+from reanon_dagster.releasing.people_lists import found_ids
 from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.sources.snapshot_location import snapshot_exists, snapshot_place
 from reanon_dagster.sources.snapshot_reader import read_ids
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 def release_trace(series: "Series", release: str, *, worlds: bool = False) -> "pa.Table":
     """The `id` of each person as in the source and their `row`; with `worlds`, also their row in every world.
+
+    People who are forgotten are left out.
 
     Raises: InvalidParameter if the release is not published; Refused if its snapshot is gone, or is another one.
     """
@@ -43,14 +47,28 @@ def release_trace(series: "Series", release: str, *, worlds: bool = False) -> "p
         trace = store_reader.trace(connection, record.position)
         remembered = store_reader.remembered(connection, record.position)
         witness = store_reader.witness(connection, record.position) if worlds else None
+    named = ~np.isin(trace.persons, [mark.number for mark in view.summary.marks])  # the rest are forgotten
+    remembered = remembered[~np.isin(remembered, trace.persons[~named])]
+    trace = Trace(trace.persons[named], trace.shown_rows[named])
     if not np.isin(trace.persons, np.concatenate([persons, remembered])).all():
         raise Refused(f"release {release} was published from another snapshot; restore that snapshot")
     earlier = [one.release for one in view.records[: record.position]]
     ids, persons = _with_people_who_left(series, earlier, view.key, remembered, ids, persons)
     order = persons.argsort()
     position = order[persons[order].searchsorted(trace.persons)]
-    seen = {} if witness is None else {f"world_{at + 1}": rows for at, rows in enumerate(witness.rows)}
-    return pa.table({"id": ids.take(pa.array(position)), "row": pa.array(trace.shown_rows), **seen})
+    seen = {} if witness is None else {f"world_{at + 1}": rows[named] for at, rows in enumerate(witness.rows)}
+    return pa.table({"id": ids.take(pa.array(position)), "row": pa.array(trace.rows), **seen})
+
+
+def forgotten_rows(series: "Series", release: str) -> int:
+    """How many rows of a published release show people who are forgotten, so that no trace names them."""
+    view = read_view(series)
+    record = view.record(release)
+    if record is None or not view.summary.marks:
+        return 0
+    with opened(series.private_folder, read_only=True) as connection:
+        trace = store_reader.trace(connection, record.position)
+    return int(np.count_nonzero(np.isin(trace.persons, [mark.number for mark in view.summary.marks])))
 
 
 def _with_people_who_left(
@@ -62,21 +80,16 @@ def _with_people_who_left(
     """
     import pyarrow as pa
 
-    for release in reversed(earlier):
-        left = remembered[~np.isin(remembered, persons)]
-        if not len(left):
-            break
-        if snapshot_exists(series, release):
-            old_ids, old_persons = read_ids(series, release, key)
-            found = np.flatnonzero(np.isin(old_persons, left))
-            old = old_ids.take(pa.array(found))
-            if old.type != ids.type:
-                ids, old = ids.cast(pa.string()), old.cast(pa.string())
-            ids, persons = pa.concat_arrays([ids, old]), np.concatenate([persons, old_persons[found]])
     left = remembered[~np.isin(remembered, persons)]
-    if len(left):
+    old, theirs = found_ids(series, list(reversed(earlier)), key, left)
+    if len(theirs) < len(left):
+        lost = len(left) - len(theirs)
         raise Refused(
-            f"{counted(len(left), 'row shows a person', 'rows show people')} who had left the table, and no earlier "
+            f"{counted(lost, 'row shows a person', 'rows show people')} who had left the table, and no earlier "
             f"snapshot with their ids is there; restore the earlier snapshots"
         )
-    return ids, persons
+    if old is None:
+        return ids, persons
+    if old.type != ids.type:
+        ids, old = ids.cast(pa.string()), old.cast(pa.string())
+    return pa.concat_arrays([ids, old]), np.concatenate([persons, theirs])

@@ -1,7 +1,7 @@
 """A series as its private store describes it: records at once, memory only when it is used."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 from reanon_core.model.errors import Refused
 from reanon_core.protocols import Memory
 from reanon_dagster.releasing.frozen_settings import require_unchanged
-from reanon_dagster.releasing.gate import recover
 from reanon_dagster.releasing.halts import require_not_halted
+from reanon_dagster.releasing.integrity import compared, integrity_of, require_integrity
+from reanon_dagster.releasing.recovery import is_interrupted, recover
+from reanon_dagster.releasing.withdrawal import finish_withdrawals, unfinished_withdrawals
 from reanon_dagster.storage import series_store
 from reanon_dagster.storage.pseudonym_key import pseudonym_key
 from reanon_dagster.storage.records import ReleaseRecord
-from reanon_dagster.storage.series_store import SeriesMemory, StoreSummary
+from reanon_dagster.storage.series_store import KnownPast, SeriesMemory, StoreSummary
 
 if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
@@ -32,6 +34,8 @@ class SeriesView:
 
     private_folder: Path
     summary: StoreSummary
+    pending: tuple[str, ...] = ()
+    """What an interrupted process left and cannot be finished yet, as sentences."""
 
     @property
     def records(self) -> list[ReleaseRecord]:
@@ -56,6 +60,11 @@ class SeriesView:
         """Whether this is the latest published release."""
         return self.latest is not None and self.latest.release == release
 
+    def may_be_cleaned(self, release: str) -> bool:
+        """Whether a person was forgotten since this release, so that they may be deleted from its snapshot."""
+        record = self.record(release)
+        return record is not None and any(record.position < mark.releases for mark in self.summary.marks)
+
     def people_before(self, release: str) -> int | None:
         """How many people the latest other release had; None before the first."""
         return next((record.people for record in reversed(self.records) if record.release != release), None)
@@ -69,9 +78,9 @@ class SeriesView:
         return pseudonym_key(self.private_folder, self.summary.frozen.get("key"))
 
     @cached_property
-    def known_values(self) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-        """The sensitive values of all releases, and those of each non-identifier, in the order of their codes."""
-        return series_store.read_known_values(self.private_folder, self.position)
+    def past(self) -> KnownPast:
+        """What the next snapshot is compared with."""
+        return series_store.read_past(self.private_folder, self.position)
 
     @cached_property
     def memory(self) -> SeriesMemory:
@@ -85,31 +94,38 @@ class SeriesView:
 
 
 def read_view(series: "Series") -> SeriesView:
-    """Finish what an interrupted process left, then read the records of the series."""
-    if series_store.has_store(series.private_folder):
-        recover(series)
-    return SeriesView(series.private_folder, series_store.read_summary(series.private_folder))
+    """The records of the series, after what an interrupted process left is finished as far as that is possible."""
+    view = _seen(series)
+    finish_withdrawals(series, view.summary.withdrawals)
+    if not is_interrupted(series, view.records, len(view.summary.marks)):
+        return view
+    return replace(view, pending=recover(series))
 
 
 def read_continuable_view(series: "Series", *, dry_run: bool = False) -> SeriesView:
     """The view of a series that may publish its next release; a dry run leaves what an interrupted process left.
 
-    Raises: Refused if a frozen setting was changed, if the series is halted, or if there are releases that the private
-    store does not know.
+    Raises: Refused if a frozen setting was changed, if the series is halted, if a release cannot be brought out, or if
+    the store, the head files and the published folder do not belong together.
     """
-    # Before the store, because others may publish meanwhile. A hidden folder is one that is still being copied.
-    published = {path.parent.name for path in series.published_folder.glob("[!.]*/manifest.json")}
-    view = (
-        SeriesView(series.private_folder, series_store.read_summary(series.private_folder))
-        if dry_run
-        else read_view(series)
-    )
-    require_unchanged(series, view.summary.frozen.get("fingerprint"))
-    unknown = sorted(published - {record.release for record in view.records})
-    if unknown:
-        raise Refused(
-            f"{series.name} has published releases that its private store does not know ({', '.join(unknown[:4])}), "
-            f"and without them the next release could expose people; restore the latest private folder from a backup"
+    with series_store.held_summary(series.private_folder) as summary:
+        view = SeriesView(series.private_folder, summary)
+        interrupted = is_interrupted(series, view.records, len(view.summary.marks)) or bool(
+            unfinished_withdrawals(series, summary.withdrawals)
         )
+        found = compared(series, summary, remember=not dry_run)
+    if interrupted and not dry_run:
+        view = read_view(series)
+        found = integrity_of(series)
+    require_unchanged(series, view.summary.frozen.get("fingerprint"))
+    if view.pending:
+        raise Refused("\n".join(view.pending))
+    require_integrity(series.name, replace(found, published=()))  # first: an older store knows nothing of later halts
     require_not_halted(series.name, view.summary.halts)
+    if not (interrupted and dry_run):  # a release that a dry run may not finish need not be public yet
+        require_integrity(series.name, found)
     return view
+
+
+def _seen(series: "Series") -> SeriesView:
+    return SeriesView(series.private_folder, series_store.read_summary(series.private_folder))

@@ -14,6 +14,7 @@ from reanon_dagster.series.calendar import Calendar, CronCalendar, NamedCalendar
 from reanon_dagster.series.expectations import ExpectationConfig
 from reanon_dagster.series.field_types import Parameters, Part, ProblemError, Text, Texts, as_list, keyed_by
 from reanon_dagster.series.knowledge_config import KnowledgeConfig
+from reanon_dagster.series.store_key import StoreKey
 from reanon_dagster.sources.kinds.catalog import read_source
 from reanon_dagster.sources.kinds.source import Source
 
@@ -181,6 +182,11 @@ class Publish(Part):
     k: int = Field(
         default=10, ge=2, description="decoupled: the least number of people who share a box. Frozen as well."
     )
+    sign: Text | None = Field(
+        default=None,
+        description="The file of a private key that signs every manifest, from `reanon keygen` "
+        "(docs/backup-and-keys.md).",
+    )
 
     @model_validator(mode="after")
     def _has_a_k_to_share(self) -> "Publish":
@@ -193,6 +199,16 @@ class Private(Part):
     """Where the private files go."""
 
     to: Text = Field(default="private", description="A folder that only you can read, outside the public one.")
+    head: Text | None = Field(
+        default=None,
+        description="One more file that records the newest release, such as heads/hospital.json on another disk. "
+        "With it, older copies of the private and the public folder are noticed even if both are put back together.",
+    )
+    key: StoreKey | None = Field(
+        default=None,
+        description="Encrypts the store and the pseudonym key (docs/backup-and-keys.md): `{file: F}`, "
+        "`{environment: NAME}` or `{keyring: NAME}`. Default: they are not encrypted.",
+    )
 
 
 def _releases_tag(value: object) -> str:
@@ -255,10 +271,15 @@ class SeriesConfig(Part):
         description="What you expect of every snapshot, in the words of Great Expectations (docs/expectations.md). "
         "A snapshot that fails one is refused.",
     )
-    max_drift: Annotated[float, Field(gt=0)] | None = Field(
-        default=None,
+    max_drift: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
+        default=0.5,
         description="Refuse a snapshot whose number of people differs from the previous release's by more than this "
-        "share, such as 0.3. Default: nothing is refused, and Dagster warns above 0.5.",
+        "share; null for any number. The default lets a change of fewer than 50 people pass.",
+    )
+    min_returning: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.1,
+        description="Refuse a snapshot that has less than this share of the previous release's people, because their "
+        "ids may have changed; 0 for any share. The default lets a release after one of fewer than 50 people pass.",
     )
     automation: Literal["sensor", "condition"] = Field(
         default="sensor",

@@ -30,6 +30,7 @@ from reanon_dagster.series.config import (
 )
 from reanon_dagster.series.expectations import ExpectationConfig
 from reanon_dagster.series.knowledge_config import KnowledgeConfig
+from reanon_dagster.series.store_key import StoreKey
 from reanon_dagster.series.template import SERIES_YAML
 from reanon_dagster.sources.kinds.catalog import SOURCES
 
@@ -50,6 +51,7 @@ _SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("expectations: each entry", ExpectationConfig),
     ("publish", Publish),
     ("private", Private),
+    ("private: key", StoreKey),
 )
 _NOTES: dict[type[BaseModel], str] = {
     SensitiveColumn: "A plain name is short for `{column: name}`.",

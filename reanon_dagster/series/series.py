@@ -18,6 +18,7 @@ from reanon_dagster.series.expectations import Expectation, read_expectations
 from reanon_dagster.series.knowledge_config import KnowledgeConfig
 from reanon_dagster.series.named_functions import with_functions
 from reanon_dagster.series.selections import Selection, parse_selections
+from reanon_dagster.series.store_key import declare_key
 
 TECHNIQUE = "technique."
 """What the keys of frozen parameters begin with."""
@@ -33,6 +34,10 @@ class Series:
     config: SeriesConfig
     schema: Schema
     calendar: Calendar
+
+    def __post_init__(self) -> None:
+        key = self.config.private.key
+        declare_key(self.private_folder, None if key is None else key.place(self.folder))
 
     @property
     def name(self) -> str:
@@ -53,6 +58,16 @@ class Series:
     def private_folder(self) -> Path:
         """Where the private files of this series go."""
         return self.folder / self.config.private.to / self.name
+
+    @property
+    def head_file(self) -> Path | None:
+        """Where else the newest release is recorded; None if the file names no such place."""
+        return None if self.config.private.head is None else self.folder / self.config.private.head
+
+    @property
+    def signing_key(self) -> Path | None:
+        """The file of the key that signs manifests; None if they are not signed."""
+        return None if self.config.publish.sign is None else self.folder / self.config.publish.sign
 
     def stored_in(self, private: Path, public: Path) -> "Series":
         """The series with its folders in these, which must be absolute."""

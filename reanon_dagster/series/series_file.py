@@ -16,6 +16,7 @@ from reanon_dagster.series.expectations import read_expectations
 from reanon_dagster.series.field_types import Part, Text, Texts, as_list, keyed_by
 from reanon_dagster.series.selections import Selection, parse_selections
 from reanon_dagster.series.series import Series, build_technique
+from reanon_dagster.series.store_key import StoreKey
 from reanon_dagster.series.validation_messages import problems_of
 from reanon_dagster.series.yaml_text import read_yaml
 
@@ -222,10 +223,24 @@ def folder_problems(parts: Mapping[str, Any], folder: Path) -> Iterator[Problem]
     private = (folder / parts["private"].to).resolve()
     if private.is_relative_to(public) or public.is_relative_to(private):
         yield Problem("private.to", "lie apart from publish.to, neither inside the other", parts["private"].to)
+    yield from _key_problems(parts["publish"].sign, parts["private"].key, folder, public, private)
     source: Source | None = parts.get("source")
     for key, path in source.private_paths().items() if source else ():
         if (folder / path).resolve().is_relative_to(public):
             yield Problem(f"source.{key}", "lie outside publish.to, because snapshots are private", path)
+
+
+def _key_problems(
+    sign: str | None, key: StoreKey | None, folder: Path, public: Path, private: Path
+) -> Iterator[Problem]:
+    """Keys that everyone could read, or that lie beside what they encrypt."""
+    if sign is not None and (folder / sign).resolve().is_relative_to(public):
+        yield Problem("publish.sign", "lie outside publish.to, because the key is private", sign)
+    if key is not None and key.file is not None:
+        place = (folder / key.file).resolve()
+        if place.is_relative_to(public) or place.is_relative_to(private):
+            rule = "lie outside publish.to and private.to, because a key beside its store protects nothing"
+            yield Problem("private.key.file", rule, key.file)
 
 
 def _column_problems(parts: Mapping[str, Any], schema: Schema | None) -> Iterator[Problem]:

@@ -58,12 +58,12 @@ def evaluate_selection(selection: Selection, table: Table, typed: "Mapping[str, 
 
     columns = {name: typed.get(name, table.data[name]) for name in table.data.column_names}
     with duckdb.connect(":memory:", config={"enable_external_access": "false"}) as connection:
-        connection.register("rows", pa.table(columns))
-        converted = ", ".join(
-            _converted(connection, name, guess=name not in typed and pa.types.is_string(column.type))
-            for name, column in columns.items()
-        )
         try:
+            connection.register("rows", pa.table(columns))
+            converted = ", ".join(
+                _converted(connection, name, guess=name not in typed and pa.types.is_string(column.type))
+                for name, column in columns.items()
+            )
             # The columns are quoted, and the predicate was parsed as a tree of allowed expressions.
             connection.execute(f"CREATE VIEW {TABLE} AS SELECT {converted} FROM rows")  # noqa: S608
             selected = connection.execute(f"SELECT (\n{selection.text}\n) AS selected FROM {TABLE}")  # noqa: S608

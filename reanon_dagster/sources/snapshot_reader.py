@@ -1,8 +1,10 @@
 """The snapshot of a release: read, validated and coded."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from reanon_core.model.errors import InvalidSnapshot, Problem, require
 from reanon_core.model.snapshot import Snapshot
@@ -22,7 +24,7 @@ from reanon_dagster.sources.source_table import Table, read_table
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from reanon_core.model.arrays import Int64
+    from reanon_core.model.arrays import Bool, Int64
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +39,27 @@ class Read:
     """The number of rows in the source."""
     selected: int
     """The number of rows that the release selects."""
+    persons: "Int64"
+    """The people in the source, selected or not."""
     raw: "pa.Table | None"
     """The table as the source has it; None if the series expects nothing of it."""
+    left_out: int = 0
+    """How many people are left out because they match the mark of a forgotten person; they count nowhere else."""
+
+    def without(self, forgotten: "Bool") -> "Read":
+        """The same without some people, bool[n] in the order of the snapshot, as if they had left the table."""
+        if not forgotten.any():
+            return self
+        kept, snapshot = np.flatnonzero(~forgotten), self.snapshot
+        chosen = None if snapshot.selected is None else snapshot.selected[kept]
+        lost, count = int(np.count_nonzero(forgotten & snapshot.selection)), int(np.count_nonzero(forgotten))
+        return replace(
+            self,
+            snapshot=snapshot.rows(kept, selected=chosen),
+            rows=self.rows - count,
+            selected=self.selected - lost,
+            left_out=count,
+        )
 
 
 def read_snapshot(
@@ -72,7 +93,7 @@ def read_snapshot(
     digest = _input_digest(table.digest or row_digest(table.data, order), selection)
     raw = table.raw if series.config.expectations else None
     if selection is None:
-        return Read(snapshot, digest, len(order), len(order), raw)
+        return Read(snapshot, digest, len(order), len(order), snapshot.persons, raw)
     values = {
         column.name: typed_values(column, coded.codes[column.name])
         for column in schema.quasi_identifiers
@@ -80,7 +101,7 @@ def read_snapshot(
     }
     selected = evaluate_selection(selection, table, values)[order]
     restricted_snapshot = restricted(snapshot, selected, answers_queries=series.technique.declaration.answers_queries)
-    return Read(restricted_snapshot, digest, len(order), int(selected.sum()), raw)
+    return Read(restricted_snapshot, digest, len(order), int(selected.sum()), snapshot.persons, raw)
 
 
 def read_raw_table(series: Series, release: str) -> "pa.Table":

@@ -1,4 +1,4 @@
-"""Connections to a series' DuckDB file: one writer at a time, held briefly, with a sentence for a lock error."""
+"""Connections to a series' DuckDB file: one writer at a time, held briefly, with a sentence for every error."""
 
 import fcntl
 import os
@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import Refused
+from reanon_dagster.storage import encryption
+from reanon_dagster.storage.durable_file import flush, temporary_file
 from reanon_dagster.storage.pseudonym_key import private_folder
 
 if TYPE_CHECKING:
@@ -18,50 +20,132 @@ if TYPE_CHECKING:
 STORE = "store.duckdb"
 LOCKED = "could not set lock"
 """What DuckDB says if another process holds the file."""
+FULL = "no space left"
+"""What DuckDB says if the disk is full."""
 PATIENCE = 20.0
 """Seconds to wait for another process to release the file."""
+BUSY = "another process is working on this series; try again when it has finished"
+UNKNOWN_KEY = "wrong encryption key"
+NO_KEY = "without a key"
+NOT_ENCRYPTED = "is not encrypted"
+"""What DuckDB says about keys."""
 
 
 @contextmanager
 def opened(folder: Path, *, read_only: bool, patience: float = PATIENCE) -> "Iterator[duckdb.DuckDBPyConnection]":
-    """A connection to the store in this private folder.
+    """A connection to the store in this private folder, which is created if it is missing.
 
-    Raises: Refused if another process holds the file for longer than `patience` seconds.
+    Raises: Refused if another process holds the file for longer than `patience` seconds, or if the store cannot be
+    read or written; InvalidParameter if the key that encrypts it is missing.
+    """
+    if not read_only:
+        private_folder(folder)
+    with opened_with(encryption.store_key(folder), folder, read_only=read_only, patience=patience) as connection:
+        yield connection
+
+
+@contextmanager
+def opened_with(
+    key: str | None, folder: Path, *, read_only: bool, patience: float = PATIENCE
+) -> "Iterator[duckdb.DuckDBPyConnection]":
+    """The same with a given key, whatever the series declares; None for a store that is not encrypted.
+
+    Raises: Refused.
+    """
+    path, until = folder / STORE, time.monotonic() + patience
+    while True:
+        with exclusive(folder):
+            connection = _connection(path, key, read_only=read_only, final=time.monotonic() > until)
+        if connection is not None:
+            break
+        time.sleep(0.05)
+    with _closed_at_the_end(path, connection):
+        yield connection
+
+
+@contextmanager
+def exclusively_opened(folder: Path, *, patience: float = PATIENCE) -> "Iterator[duckdb.DuckDBPyConnection]":
+    """A connection during which no other process can open the store, even after it is closed: to exchange the file.
+
+    Raises: Refused if another process holds the file for longer than `patience` seconds, or if the store cannot be
+    read or written.
     """
     private_folder(folder)
-    path = folder / STORE
-    connection = _connected(path, read_only=read_only, until=time.monotonic() + patience)
+    path, key, until = folder / STORE, encryption.store_key(folder), time.monotonic() + patience
+    while True:
+        with exclusive(folder):
+            connection = _connection(path, key, read_only=False, final=time.monotonic() > until)
+            if connection is not None:
+                with _closed_at_the_end(path, connection):
+                    yield connection
+                return
+        time.sleep(0.05)
+
+
+def attach(connection: "duckdb.DuckDBPyConnection", path: Path, name: str, key: str | None) -> None:
+    """Attach another database file that only its owner can read, and create it if it is missing."""
+    mask = os.umask(0o077)
     try:
-        yield connection
-    finally:
-        connection.close()
-
-
-def _connected(path: Path, *, read_only: bool, until: float) -> "duckdb.DuckDBPyConnection":
-    import duckdb
-
-    mask = os.umask(0o077)  # only the owner may read the file and its log
-    try:
-        while True:
-            try:
-                with _exclusive(path.parent):
-                    if not read_only and path.exists() and path.stat().st_size == 0:
-                        path.unlink()  # a process was killed before it wrote anything
-                    return duckdb.connect(str(path), read_only=read_only)
-            except duckdb.IOException as error:
-                if LOCKED not in str(error).lower():
-                    raise Refused(
-                        f"the private store {path.name} cannot be opened; restore it from a backup"
-                    ) from error
-                if time.monotonic() > until:
-                    raise Refused("another process is working on this series; try again when it has finished") from None
-            time.sleep(0.05)
+        quoted = str(path).replace("'", "''")
+        keyed, given = ("", None) if key is None else (" (ENCRYPTION_KEY $key)", {"key": key})
+        connection.execute(f"ATTACH '{quoted}' AS {name}{keyed}", given)
     finally:
         os.umask(mask)
 
 
 @contextmanager
-def _exclusive(folder: Path) -> "Iterator[None]":
+def _closed_at_the_end(path: Path, connection: "duckdb.DuckDBPyConnection") -> "Iterator[None]":
+    """Close the connection, and turn what DuckDB says into a sentence of ours."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise Refused(_trouble(path, error)) from error
+    finally:
+        connection.close()
+
+
+def connected(path: Path, key: str | None, *, read_only: bool) -> "duckdb.DuckDBPyConnection":
+    """A connection to a DuckDB file with the key that it is encrypted with; None if it is not."""
+    import duckdb
+
+    if key is not None:
+        return encryption.attached(path, key, read_only=read_only)
+    return duckdb.connect(str(path), read_only=read_only)
+
+
+def _connection(path: Path, key: str | None, *, read_only: bool, final: bool) -> "duckdb.DuckDBPyConnection | None":
+    """A connection; None if another process holds the file.
+
+    Requires: no other process connects meanwhile.
+
+    Raises: Refused if the file cannot be opened, or if another process holds it and this was the final attempt.
+    """
+    import duckdb
+
+    mask = os.umask(0o077)  # only the owner may read the file and its log
+    try:
+        if not read_only and not has_bytes(path):
+            _create(path, key)
+        return connected(path, key, read_only=read_only)
+    except duckdb.Error as error:
+        if LOCKED not in str(error).lower():
+            raise Refused(_trouble(path, error)) from error
+        if final:
+            raise Refused(BUSY) from None
+        return None
+    finally:
+        os.umask(mask)
+
+
+def has_bytes(path: Path) -> bool:
+    """Whether there is a file with content: an empty one was left by a process that was killed before it wrote."""
+    return path.exists() and path.stat().st_size > 0
+
+
+@contextmanager
+def exclusive(folder: Path) -> "Iterator[None]":
     """Let one process at a time connect: DuckDB checks for the file and creates it without a lock between the two.
 
     Without this, a process could open the file before its first bytes are written, or create it again over a commit.
@@ -72,3 +156,33 @@ def _exclusive(folder: Path) -> "Iterator[None]":
         yield
     finally:
         os.close(descriptor)  # and release the lock
+
+
+def _create(path: Path, key: str | None) -> None:
+    """An empty store, whole or not there at all: DuckDB's own first bytes are several writes."""
+    temporary = temporary_file(path)
+    connected(temporary, key, read_only=False).close()
+    flush(temporary)
+    temporary.replace(path)
+    flush(path.parent)
+
+
+def _trouble(path: Path, error: "duckdb.Error") -> str:
+    """What is wrong with the store. DuckDB's own text may quote values, so it stays out."""
+    text = str(error).lower()
+    about_keys = {
+        NO_KEY: encryption.encrypted_sentence,
+        NOT_ENCRYPTED: encryption.plain_sentence,
+        UNKNOWN_KEY: encryption.wrong_key_sentence,
+    }
+    for said, sentence in about_keys.items():
+        if said in text:
+            return sentence(path.name)
+    if FULL in text:
+        return f"the disk is full, so the private store {path.name} could not be written; free some space and try again"
+    if "permission denied" in text:
+        return f"the private store {path.name} cannot be opened: permission denied"
+    return (
+        f"the private store {path.name} cannot be used ({type(error).__name__}): it is damaged, or was made by a later "
+        f"version of DuckDB; run `reanon doctor`, or restore it from a backup"
+    )

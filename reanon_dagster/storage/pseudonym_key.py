@@ -7,6 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from reanon_core.model.errors import OutOfOrder, Refused
+from reanon_dagster.storage.durable_file import flush
+from reanon_dagster.storage.encryption import sealed, unsealed
 
 KEY_BYTES = 16
 KEY_FILE = "pseudonym.key"
@@ -15,8 +17,12 @@ LOST = "without it no person can be recognised again, so restore it from a backu
 
 def private_folder(folder: Path) -> Path:
     """The folder, created if it is missing, that only its owner can open."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    folder.chmod(0o700)
+    if not folder.is_dir():
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for above in list(folder.parents)[:2]:  # a new folder is there after a power failure if its entry is flushed
+            flush(above)
+    if folder.stat().st_mode & 0o777 != 0o700:
+        folder.chmod(0o700)
     return folder
 
 
@@ -30,7 +36,7 @@ def pseudonym_key(folder: Path, expected: str | None) -> bytes:
     """
     path = folder / KEY_FILE
     if path.exists():
-        key = path.read_bytes()
+        key = unsealed(folder, KEY_FILE, path.read_bytes())
         if expected is not None and check_value(key) != expected:
             raise Refused(f"{KEY_FILE} is not the key of this series' first release; {LOST}")
         return key
@@ -48,13 +54,14 @@ def keep_key(folder: Path, key: bytes) -> None:
     if not path.exists():
         temporary = private_folder(folder) / f".{KEY_FILE}.{secrets.token_hex(8)}"
         with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(key)
+            file.write(sealed(folder, KEY_FILE, key))
             file.flush()
             os.fsync(file.fileno())
         with suppress(FileExistsError):
             os.link(temporary, path)  # unlike a rename, it never replaces a key that is there
         temporary.unlink()
-    if path.read_bytes() != key:
+        flush(folder)
+    if unsealed(folder, KEY_FILE, path.read_bytes()) != key:
         raise OutOfOrder("another process started this series in the meantime; try again")
 
 

@@ -1,11 +1,13 @@
 """The public folder of a release: its table, its counterfeit counts, its manifest."""
 
 import errno
+import filecmp
 import hashlib
 import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 
 from reanon_core.model.errors import Refused
@@ -13,8 +15,13 @@ from reanon_core.model.history import Published
 from reanon_core.model.published_columns import COUNT, GROUP_ID
 from reanon_core.model.schema import Schema
 from reanon_core.tables.release_table import published_tables
+from reanon_dagster.storage.durable_file import flush, replace_file
 
 MANIFEST = "manifest.json"
+WITHDRAWN = "withdrawn.json"
+"""The name of the file that takes the place of a withdrawn release's tables."""
+NAMELESS_UNKNOWN = {errno.EOPNOTSUPP, errno.EINVAL, errno.EISDIR}
+"""What a file system answers that knows no files without a name."""
 VIEW = "view.sql"
 """The name of the file that joins the tables of a decoupled release."""
 
@@ -63,7 +70,7 @@ def write_manifest(folder: Path, manifest: Mapping[str, object]) -> str:
     text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
     (folder / MANIFEST).write_text(text, encoding="utf-8")
     for path in (*folder.iterdir(), folder):
-        _flush(path)
+        flush(path)
     return text
 
 
@@ -76,7 +83,7 @@ def move_to_public(staged: Path, target: Path) -> None:
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.exists() or target.is_symlink():
-        if not _same_manifest(staged, target):
+        if not _same_files(staged, target):
             raise Refused(
                 f"{target.name} is in the published folder in another version than in the private store; restore the "
                 f"version of the store, because whoever has both could compare them"
@@ -94,8 +101,37 @@ def move_to_public(staged: Path, target: Path) -> None:
         _copy(staged, target)
         shutil.rmtree(staged)
     else:
-        _flush(target.parent)
-        _flush(staged.parent)
+        flush(target.parent)
+        flush(staged.parent)
+
+
+def tombstone_of(series: str, release: str, manifest_digest: str, day: date, reason: str | None) -> str:
+    """The text of the file that takes the place of a withdrawn release's tables."""
+    content = {"series": series, "release": release, "manifest": manifest_digest, "withdrawn": str(day)}
+    return json.dumps(content | ({} if reason is None else {"reason": reason}), indent=2, ensure_ascii=False) + "\n"
+
+
+def is_buried(folder: Path, tombstone: str) -> bool:
+    """Whether the tombstone of a withdrawn release is written, and all its tables are gone."""
+    path = folder / WITHDRAWN
+    written = path.is_file() and path.read_text(encoding="utf-8") == tombstone
+    return written and not any((folder / name).exists() for name in _listed(folder))
+
+
+def bury(folder: Path, tombstone: str) -> None:
+    """Write the tombstone of a withdrawn release, then delete its tables; the manifest stays, the chain hangs on it.
+
+    Doing it again finishes what a kill left.
+    """
+    replace_file(folder / WITHDRAWN, tombstone.encode(), mode=0o644)
+    for name in _listed(folder):
+        (folder / name).unlink(missing_ok=True)
+    flush(folder)
+
+
+def _listed(folder: Path) -> list[str]:
+    """The files that the manifest of a release lists."""
+    return list(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"])
 
 
 def _copy(staged: Path, target: Path) -> None:
@@ -104,20 +140,51 @@ def _copy(staged: Path, target: Path) -> None:
     shutil.rmtree(beside, ignore_errors=True)
     shutil.copytree(staged, beside)
     for path in (*beside.iterdir(), beside):
-        _flush(path)
+        flush(path)
     beside.rename(target)
-    _flush(target.parent)
+    flush(target.parent)
 
 
-def _same_manifest(staged: Path, target: Path) -> bool:
-    there = target / MANIFEST
-    return there.is_file() and there.read_bytes() == (staged / MANIFEST).read_bytes()
+def require_room(target: Path, staged: Path) -> None:
+    """Refuse before the commit what could not be published after it: write to the public folder, and look for space.
 
-
-def _flush(path: Path) -> None:
-    """Write to the disk, so that the content survives a power failure."""
-    descriptor = os.open(path, os.O_RDONLY)
+    Raises: Refused.
+    """
     try:
+        target.mkdir(parents=True, exist_ok=True)
+        _probe(target)
+        space, needed = shutil.disk_usage(target).free, sum(path.stat().st_size for path in staged.iterdir())
+    except OSError as error:
+        raise Refused(
+            f"the published folder cannot be written to ({error.strerror or error}); nothing was changed"
+        ) from error
+    if target.stat().st_dev != staged.stat().st_dev and space < needed:
+        raise Refused(
+            f"the disk of the published folder has {space:,} bytes left, and the release needs {needed:,}; "
+            f"nothing was changed"
+        )
+
+
+def _probe(folder: Path) -> None:
+    """Write to a file that never has a name, so that a kill leaves nothing in the public folder.
+
+    Raises: OSError if the folder cannot be written to.
+    """
+    try:
+        descriptor = os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o600)
+    except OSError as error:
+        if error.errno in NAMELESS_UNKNOWN and os.access(folder, os.W_OK | os.X_OK):
+            return
+        raise
+    try:
+        os.write(descriptor, b"0")
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _same_files(staged: Path, target: Path) -> bool:
+    """Whether everything that is staged is published already, byte for byte."""
+    return all(
+        (there := target / path.name).is_file() and filecmp.cmp(path, there, shallow=False) for path in staged.iterdir()
+    )

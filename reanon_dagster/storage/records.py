@@ -24,6 +24,8 @@ class ReleaseRecord:
     seconds: float
     query_error: float | None = None
     """How far off a typical count is; None if that is not known, as in a store of 0.1.0."""
+    withdrawn: datetime | None = None
+    """When the release was taken back; None if it was not."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,29 @@ class Halt:
     release: str
     halted: datetime
     reason: str
+
+
+@dataclass(frozen=True)
+class AcceptedDrift:
+    """A brake that a person has accepted for a release."""
+
+    brake: str
+    """What tripped the brake, without any value of the data."""
+    reason: str
+
+
+@dataclass(frozen=True)
+class Withdrawal:
+    """A release that was taken back."""
+
+    release: str
+    withdrawn: datetime
+    because: str
+    """Private."""
+    tombstone: str
+    """The text of the public file that replaces its tables."""
+    releases: int
+    """How many releases were published then: the manifest of the next one records the withdrawal."""
 
 
 @dataclass(frozen=True)
@@ -67,3 +92,5 @@ class Commit:
     manifest: str
     frozen: Mapping[str, str]
     """What the first release freezes, by name: the settings of the series, and a check value of its key."""
+    accepted: tuple[AcceptedDrift, ...] = ()
+    """The brakes that a person has accepted for this release."""

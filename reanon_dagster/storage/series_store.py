@@ -1,18 +1,22 @@
 """The store of a series by its private folder: each function opens it, does one thing and closes it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from reanon_core.model.arrays import Int64
 from reanon_core.model.errors import OutOfOrder
+from reanon_core.model.mark import Mark
 from reanon_core.model.schema import Schema
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
-from reanon_dagster.storage import store_reader, store_writer
-from reanon_dagster.storage.connection import STORE, opened
-from reanon_dagster.storage.records import Halt, Refusal, ReleaseRecord, StateSummary
+from reanon_dagster.storage import decision_reader, store_reader, store_writer
+from reanon_dagster.storage.connection import STORE, has_bytes, opened
+from reanon_dagster.storage.records import AcceptedDrift, Halt, Refusal, ReleaseRecord, StateSummary, Withdrawal
 
 if TYPE_CHECKING:
     import duckdb
@@ -30,6 +34,28 @@ class StoreSummary:
     """What the first release froze, by name."""
     halts: tuple[Halt, ...] = ()
     """The halts that stand, the oldest first."""
+    withdrawals: tuple[Withdrawal, ...] = ()
+    """The releases that were taken back, in the order of the releases."""
+    marks: tuple[Mark, ...] = ()
+    """What is left of the people who are forgotten."""
+    accepted: Mapping[str, tuple[AcceptedDrift, ...]] = field(default_factory=dict)
+    """The brakes that a person has accepted, by release."""
+    accepted_flaws: frozenset[str] = frozenset()
+    """The flaws of the published folder that a person has accepted."""
+    exists: bool = False
+    """Whether there is a store at all."""
+
+
+@dataclass(frozen=True, eq=False)
+class KnownPast:
+    """What the next snapshot is compared with."""
+
+    sensitive_values: tuple[str, ...]
+    """The sensitive values of all releases, in the order of their codes."""
+    other_values: tuple[tuple[str, ...], ...]
+    """Those of each non-identifier."""
+    latest_persons: Int64
+    """The people in the table of the latest release."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,32 +70,54 @@ class SeriesMemory:
 
 def has_store(folder: Path) -> bool:
     """Whether the folder holds a store; an empty file was left by a process that was killed before its first bytes."""
-    path = folder / STORE
-    return path.exists() and path.stat().st_size > 0
+    return has_bytes(folder / STORE)
+
+
+def create_store(folder: Path, schema: Schema) -> None:
+    """Create the tables of a new series; nothing to do if they are there."""
+    with opened(folder, read_only=False) as connection, store_writer.transaction(connection):
+        store_writer.create(connection, schema)
 
 
 def read_summary(folder: Path) -> StoreSummary:
     """The records of the series; nothing before its first release or refusal."""
+    with held_summary(folder) as summary:
+        return summary
+
+
+@contextmanager
+def held_summary(folder: Path) -> Iterator[StoreSummary]:
+    """The records of the series, while the store is held: meanwhile no other process publishes."""
     with _existing_store(folder) as connection:
         if connection is None:
-            return StoreSummary()
-        return StoreSummary(
+            yield StoreSummary()
+            return
+        yield StoreSummary(
             store_reader.releases(connection),
             store_reader.refusals(connection),
             store_reader.frozen(connection),
-            store_reader.halts(connection),
+            decision_reader.halts(connection),
+            withdrawals=decision_reader.withdrawals(connection),
+            marks=decision_reader.marks(connection),
+            accepted=decision_reader.accepted_drifts(connection),
+            accepted_flaws=decision_reader.accepted_flaws(connection),
+            exists=True,
         )
 
 
-def read_known_values(folder: Path, releases: int) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """The sensitive values of so many releases, and those of each non-identifier, in the order of their codes.
+def read_past(folder: Path, releases: int) -> KnownPast:
+    """What the next snapshot is compared with after so many releases.
 
     Raises: OutOfOrder if another release was published meanwhile.
     """
     if releases == 0:
-        return (), ()
+        return KnownPast((), (), np.empty(0, np.int64))
     with _unchanged_store(folder, releases) as connection:
-        return store_reader.sensitive_values(connection), store_reader.other_values(connection)
+        return KnownPast(
+            store_reader.sensitive_values(connection),
+            store_reader.other_values(connection),
+            store_reader.table_persons(connection, releases - 1),
+        )
 
 
 def read_memory(folder: Path, releases: int) -> SeriesMemory:
@@ -110,26 +158,27 @@ def read_state_summary(folder: Path, position: int) -> StateSummary | None:
 
 def write_refusal(folder: Path, schema: Schema, release: str, reason: str) -> None:
     """Record that a release was refused and why."""
-    with opened(folder, read_only=False) as connection:
+    with opened(folder, read_only=False) as connection, store_writer.transaction(connection):
         store_writer.create(connection, schema)
         store_writer.record_refusal(connection, release, reason)
 
 
 def write_halt(folder: Path, schema: Schema, release: str, reason: str) -> None:
     """Record that the audit of a release failed: the series publishes nothing until a person lifts the halt."""
-    with opened(folder, read_only=False) as connection:
+    with opened(folder, read_only=False) as connection, store_writer.transaction(connection):
         store_writer.create(connection, schema)
         store_writer.record_halt(connection, release, reason)
 
 
-def lift_halts(folder: Path, because: str) -> tuple[Halt, ...]:
-    """Lift every halt that stands, record why, and return what was lifted."""
+def lift_halts(folder: Path, schema: Schema, because: str, flaws: Sequence[str]) -> tuple[Halt, ...]:
+    """Lift every halt that stands, accept these flaws, record why, and return what was lifted."""
     if not has_store(folder):
         return ()
-    with opened(folder, read_only=False) as connection:
-        standing = store_reader.halts(connection)
-        if standing:
-            store_writer.lift_halts(connection, because)
+    with opened(folder, read_only=False) as connection, store_writer.transaction(connection):
+        store_writer.create(connection, schema)
+        standing = decision_reader.halts(connection)
+        store_writer.lift_halts(connection, because)
+        store_writer.accept_flaws(connection, flaws, because)
         return standing
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,25 +16,22 @@ from reanon_core.model.snapshot import INVENTED, REMEMBERED
 from reanon_core.model.trace import Trace, Witness
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
+from reanon_dagster.storage.decision_reader import has_table, marks, withdrawals
 from reanon_dagster.storage.entry_codec import BOXES, COUNTERFEITS, PEOPLE, ROWS, arrays_from_store, entry_of
-from reanon_dagster.storage.records import Halt, Refusal, ReleaseRecord, StateSummary
+from reanon_dagster.storage.records import Refusal, ReleaseRecord, StateSummary
 
 if TYPE_CHECKING:
     import duckdb
 
 ORDER = {PEOPLE: "person", ROWS: "row", BOXES: "group_id", COUNTERFEITS: "group_id"}
 """The order in which the rows of each table are read."""
+PEOPLE_AT_ONCE = 1_000_000
+"""How many people of a series are read with one statement: a statement for each release costs more than its rows."""
 
 
 def exists(connection: "duckdb.DuckDBPyConnection") -> bool:
-    """Whether the file holds a series yet."""
-    return _has(connection, "private", "releases")
-
-
-def _has(connection: "duckdb.DuckDBPyConnection", schema: str, table: str) -> bool:
-    query = "SELECT count(*) FROM information_schema.tables WHERE table_schema = ? AND table_name = ?"
-    found = connection.execute(query, [schema, table]).fetchone()
-    return found is not None and found[0] == 1
+    """Whether the file holds a series yet: this table is the last that is created."""
+    return has_table(connection, "public", "manifests")
 
 
 def releases(connection: "duckdb.DuckDBPyConnection") -> list[ReleaseRecord]:
@@ -43,12 +41,13 @@ def releases(connection: "duckdb.DuckDBPyConnection") -> list[ReleaseRecord]:
         "FROM private.releases ORDER BY position"
     ).fetchall()
     errors = _query_errors(connection)
-    return [ReleaseRecord(*(*row, errors.get(row[0]))) for row in rows]
+    withdrawn = {one.release: one.withdrawn for one in withdrawals(connection)}
+    return [ReleaseRecord(*(*row, errors.get(row[0]), withdrawn.get(row[1]))) for row in rows]
 
 
 def _query_errors(connection: "duckdb.DuckDBPyConnection") -> dict[int, float | None]:
     """The query error of each release, by its position; nothing in a store of 0.1.0."""
-    if not _has(connection, "private", "query_errors"):
+    if not has_table(connection, "private", "query_errors"):
         return {}
     return dict(connection.execute("SELECT position, error FROM private.query_errors").fetchall())
 
@@ -59,12 +58,12 @@ def refusals(connection: "duckdb.DuckDBPyConnection") -> dict[str, Refusal]:
     return {release: Refusal(release, reason) for release, reason in rows}
 
 
-def halts(connection: "duckdb.DuckDBPyConnection") -> tuple[Halt, ...]:
-    """The halts that stand, the oldest first; none in a store of 0.1.0."""
-    if not _has(connection, "private", "halts"):
-        return ()
-    query = "SELECT release, halted, reason FROM private.halts WHERE lifted IS NULL ORDER BY halted, rowid"
-    return tuple(Halt(*row) for row in connection.execute(query).fetchall())
+def table_persons(connection: "duckdb.DuckDBPyConnection", position: int) -> Int64:
+    """The people who were in the table of a release, selected or not, as far as the store has them."""
+    columns = {name for (name,) in connection.execute("SELECT column_name FROM (DESCRIBE private.people)").fetchall()}
+    here = " AND origin = 0" if "origin" in columns else ""  # an older store has no such column
+    query = f"SELECT person FROM private.people WHERE position = ?{here}"  # noqa: S608  a constant of ours
+    return np.asarray(connection.execute(query, [position]).fetchnumpy()["person"], dtype=np.int64)
 
 
 def frozen(connection: "duckdb.DuckDBPyConnection") -> dict[str, str]:
@@ -82,7 +81,7 @@ def sensitive_values(connection: "duckdb.DuckDBPyConnection") -> tuple[str, ...]
 
 def other_values(connection: "duckdb.DuckDBPyConnection", others: int = 0) -> tuple[tuple[str, ...], ...]:
     """The values of each non-identifier in all releases, in the order of their codes; at least so many lists."""
-    if not _has(connection, "private", "other_values"):
+    if not has_table(connection, "private", "other_values"):
         return ((),) * others
     rows = connection.execute("SELECT attribute, value FROM private.other_values ORDER BY attribute, code").fetchall()
     count = max([others, *(attribute + 1 for attribute, _ in rows)])
@@ -148,47 +147,74 @@ def _published_people(connection: "duckdb.DuckDBPyConnection", position: int) ->
 
 def witness(connection: "duckdb.DuckDBPyConnection", position: int) -> Witness | None:
     """The row in which each world sees each traced person; None for a technique without worlds."""
-    if not _has(connection, "private", "witnesses"):
-        return None
-    found = connection.execute("SELECT data FROM private.witnesses WHERE position = ?", [position]).fetchone()
-    return None if found is None else Witness(cast("Int32", unpack(found[0])["rows"]))
+    found = _packed(connection, "private.witnesses", [position]).get(position)
+    return None if found is None else Witness(cast("Int32", found["rows"]))
 
 
 def person_rows(connection: "duckdb.DuckDBPyConnection", position: int) -> dict[str, Packable]:
     """The rows of people of a decoupled release and their trace, as named arrays; nothing for any other release."""
-    arrays: dict[str, Packable] = {}
-    for schema, table in (("public", "person_rows"), ("private", "person_traces")):
-        if _has(connection, schema, table):
-            query = f"SELECT data FROM {schema}.{table} WHERE position = ?"  # noqa: S608  constants of ours
-            found = connection.execute(query, [position]).fetchone()
-            arrays |= {} if found is None else unpack(found[0])
-    return arrays
+    return _person_rows(connection, [position]).get(position, {})
+
+
+def _person_rows(connection: "duckdb.DuckDBPyConnection", positions: Sequence[int]) -> dict[int, dict[str, Packable]]:
+    shown, traced = (_packed(connection, table, positions) for table in ("public.person_rows", "private.person_traces"))
+    return {position: {**arrays, **traced.get(position, {})} for position, arrays in shown.items()}
+
+
+def _packed(
+    connection: "duckdb.DuckDBPyConnection", table: str, positions: Sequence[int]
+) -> dict[int, dict[str, Packable]]:
+    """What a table with packed arrays holds for each of these releases; nothing if an older store has no such table."""
+    if not has_table(connection, *table.split(".")):
+        return {}
+    query = f"SELECT position, data FROM {table} WHERE {_between(positions)}"  # noqa: S608  constants of ours
+    found = connection.execute(query).fetchall()
+    return {position: unpack(data) for position, data in found}
 
 
 def entry(connection: "duckdb.DuckDBPyConnection", position: int, schema: Schema) -> Entry:
     """One release with the truth behind it."""
-    tables = {
-        # Names of tables and columns are constants of ours.
-        table: connection.execute(f"SELECT * FROM {table} WHERE position = ? ORDER BY {order}", [position]).fetchnumpy()  # noqa: S608
-        for table, order in ORDER.items()
+    return _entries(connection, [position], schema)[0]
+
+
+def _entries(connection: "duckdb.DuckDBPyConnection", positions: Sequence[int], schema: Schema) -> list[Entry]:
+    """These releases with the truth behind them, read with a few statements, however many they are."""
+    tables = {}
+    for table, order in ORDER.items():  # names of tables and columns are constants of ours
+        query = f"SELECT * FROM {table} WHERE {_between(positions)} ORDER BY position, {order}"  # noqa: S608
+        found = connection.execute(query).fetchnumpy()
+        starts, ends = (np.searchsorted(found["position"], positions, side) for side in ("left", "right"))
+        parts = zip(starts.tolist(), ends.tolist(), strict=True)
+        tables[table] = [{name: column[a:b] for name, column in found.items()} for a, b in parts]
+    witnesses = _packed(connection, "private.witnesses", positions)
+    own, shapes = _person_rows(connection, positions), _shapes(connection, positions)
+    entries = []
+    for index, position in enumerate(positions):
+        arrays = arrays_from_store({table: parts[index] for table, parts in tables.items()}, schema)
+        if position in witnesses:
+            arrays["witness"] = witnesses[position]["rows"]
+        columns, grouped = shapes.get(position, (None, True))
+        entries.append(entry_of(arrays | own.get(position, {}), schema, columns=columns, grouped=grouped))
+    return entries
+
+
+def _shapes(
+    connection: "duckdb.DuckDBPyConnection", positions: Sequence[int]
+) -> dict[int, tuple[tuple[str, ...] | None, bool]]:
+    """The columns that a release shows, None for all, and whether it has groups; without those that show everything."""
+    if not has_table(connection, "public", "shapes"):
+        return {}
+    query = f"SELECT position, columns, grouped FROM public.shapes WHERE {_between(positions)}"  # noqa: S608  numbers
+    found = connection.execute(query).fetchall()
+    return {
+        position: (None if columns is None else tuple(json.loads(columns)), bool(grouped))
+        for position, columns, grouped in found
     }
-    arrays = arrays_from_store(tables, schema)
-    worlds = witness(connection, position)
-    if worlds is not None:
-        arrays["witness"] = worlds.rows
-    arrays |= person_rows(connection, position)
-    columns, grouped = _shape(connection, position)
-    return entry_of(arrays, schema, columns=columns, grouped=grouped)
 
 
-def _shape(connection: "duckdb.DuckDBPyConnection", position: int) -> tuple[tuple[str, ...] | None, bool]:
-    """The columns that a release shows, None for all, and whether it has groups."""
-    if not _has(connection, "public", "shapes"):
-        return None, True
-    found = connection.execute("SELECT columns, grouped FROM public.shapes WHERE position = ?", [position]).fetchone()
-    if found is None:
-        return None, True
-    return None if found[0] is None else tuple(json.loads(found[0])), bool(found[1])
+def _between(positions: Sequence[int]) -> str:
+    """The condition on the rows of these releases; with parameters, DuckDB would import pandas, which takes longer."""
+    return f"position BETWEEN {int(positions[0])} AND {int(positions[-1])}"
 
 
 def known_schema(connection: "duckdb.DuckDBPyConnection", schema: Schema) -> Schema:
@@ -203,10 +229,27 @@ def ledger(connection: "duckdb.DuckDBPyConnection", schema: Schema, count: int |
     Codes are given in the order in which values arrive, so these are the codes up to the greatest one so far.
     """
     known = known_schema(connection, schema)
-    entries, values = [], 0
-    for record in releases(connection)[:count]:
-        found = entry(connection, record.position, known)
-        values = max(values, int(found.snapshot.sensitive.max(initial=-1)) + 1)
-        then = known if schema.sensitive.closed else known.with_sensitive_values(known.sensitive.values[:values])
-        entries.append(replace(found, snapshot=replace(found.snapshot, schema=then)))
-    return Ledger(tuple(entries))
+    entries: list[Entry] = []
+    values = 0
+    for positions in _spans(releases(connection)[:count]):
+        for found in _entries(connection, positions, known):
+            # A release may show a value as a counterfeit that only a person had who is forgotten.
+            codes = (found.snapshot.sensitive, found.release.sensitive)
+            values = max(values, *(int(one.max(initial=-1)) + 1 for one in codes))
+            then = known if schema.sensitive.closed else known.with_sensitive_values(known.sensitive.values[:values])
+            entries.append(replace(found, snapshot=replace(found.snapshot, schema=then)))
+    return Ledger(tuple(entries), erased=bool(marks(connection)))
+
+
+def _spans(records: Sequence[ReleaseRecord]) -> Iterator[list[int]]:
+    """The positions of releases that are read together: many small ones, or a large one."""
+    span: list[int] = []
+    people = 0
+    for record in records:
+        people += record.people
+        if span and people > PEOPLE_AT_ONCE:
+            yield span
+            span, people = [], record.people
+        span.append(record.position)
+    if span:
+        yield span

@@ -1,6 +1,8 @@
 """Changes of a series' store: one transaction for each release, at the gate."""
 
 import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,10 +11,10 @@ from reanon_core.model.errors import OutOfOrder
 from reanon_core.model.ledger import Entry
 from reanon_core.model.packing import pack
 from reanon_core.model.schema import Schema
-from reanon_dagster.storage import store_reader
+from reanon_dagster.storage import decision_reader, store_reader
 from reanon_dagster.storage.entry_codec import PEOPLE, person_row_arrays, store_columns
-from reanon_dagster.storage.records import Commit
-from reanon_dagster.storage.store_tables import LATER_STATEMENTS, create_statements
+from reanon_dagster.storage.records import Commit, ReleaseRecord, Withdrawal
+from reanon_dagster.storage.store_tables import LATER_STATEMENTS, LATEST_STATEMENTS, create_statements
 
 if TYPE_CHECKING:
     import duckdb
@@ -26,11 +28,21 @@ def commit(connection: "duckdb.DuckDBPyConnection", change: Commit) -> None:
 
     Raises: OutOfOrder if another release was committed since this one was prepared.
     """
+    with transaction(connection):
+        _write_release(connection, change)
+
+
+@contextmanager
+def transaction(connection: "duckdb.DuckDBPyConnection") -> Iterator[None]:
+    """Everything that is written inside, or nothing."""
+    import duckdb
+
     connection.begin()
     try:
-        _write_release(connection, change)
+        yield
     except BaseException:
-        connection.rollback()
+        with suppress(duckdb.Error):  # after a failed write DuckDB has rolled back by itself, and the cause counts
+            connection.rollback()
         raise
     connection.commit()
 
@@ -42,7 +54,7 @@ def record_refusal(connection: "duckdb.DuckDBPyConnection", release: str, reason
 
 def record_halt(connection: "duckdb.DuckDBPyConnection", release: str, reason: str) -> None:
     """Record that the audit of a release failed and why; the same again changes nothing while the halt stands."""
-    if (release, reason) not in {(halt.release, halt.reason) for halt in store_reader.halts(connection)}:
+    if (release, reason) not in {(halt.release, halt.reason) for halt in decision_reader.halts(connection)}:
         query = "INSERT INTO private.halts VALUES (?, current_localtimestamp(), ?, NULL, NULL)"
         connection.execute(query, [release, reason])
 
@@ -53,8 +65,26 @@ def lift_halts(connection: "duckdb.DuckDBPyConnection", because: str) -> None:
     connection.execute(query, [because])
 
 
+def accept_flaws(connection: "duckdb.DuckDBPyConnection", flaws: Sequence[str], because: str) -> None:
+    """Record that a person accepts these flaws of the published folder, and why."""
+    query = "INSERT INTO private.accepted_flaws VALUES (?, current_localtimestamp(), ?)"
+    for flaw in flaws:
+        connection.execute(query, [flaw, because])
+
+
+def record_withdrawal(connection: "duckdb.DuckDBPyConnection", record: ReleaseRecord, change: Withdrawal) -> None:
+    """Record that a release is taken back, and why; nothing else changes, because whoever has it still has it."""
+    connection.execute(
+        "INSERT INTO private.withdrawals VALUES (?, ?, ?, ?, ?)",
+        [record.position, change.withdrawn, change.because, change.tombstone, change.releases],
+    )
+
+
 def create(connection: "duckdb.DuckDBPyConnection", schema: Schema) -> None:
-    """Create the tables that the file does not have yet."""
+    """Create the tables that the file does not have yet.
+
+    Requires: a transaction, so that a kill leaves all of them or none.
+    """
     statements = create_statements(len(schema.quasi_identifiers), len(schema.other))
     for statement in LATER_STATEMENTS if store_reader.exists(connection) else statements:
         connection.execute(statement)
@@ -83,6 +113,9 @@ def _write_release(connection: "duckdb.DuckDBPyConnection", change: Commit) -> N
     )
     connection.execute("INSERT INTO private.query_errors VALUES (?, ?)", [record.position, record.query_error])
     connection.execute("DELETE FROM private.refusals WHERE release = ?", [record.release])
+    for accepted in change.accepted:
+        query = "INSERT INTO private.accepted_drifts VALUES (?, current_localtimestamp(), ?, ?)"
+        connection.execute(query, [record.release, accepted.brake, accepted.reason])
     _write_values(connection, entry.snapshot.schema)
     _write_shape(connection, record.position, entry)
     for table, rows in _tables(record.position, entry).items():
@@ -107,15 +140,28 @@ def _write_release(connection: "duckdb.DuckDBPyConnection", change: Commit) -> N
 
 
 def _write_values(connection: "duckdb.DuckDBPyConnection", schema: Schema) -> None:
+    """Add the values that are new to the lists, as tables: a statement for each value would take minutes for many."""
     known = connection.execute("SELECT count(*) FROM private.sensitive_values").fetchone()
-    new = list(enumerate(schema.sensitive.values))[known[0] if known else 0 :]
-    if new:
-        connection.executemany("INSERT INTO private.sensitive_values VALUES (?, ?)", new)
+    _insert_values(connection, "private.sensitive_values", schema.sensitive.values, known[0] if known else 0)
+    if not schema.other:
+        return
+    known_others = store_reader.other_values(connection, len(schema.other))
     for attribute, values in enumerate(schema.other_values):
-        known_others = store_reader.other_values(connection, len(schema.other))[attribute]
-        more = [(attribute, code, value) for code, value in enumerate(values) if code >= len(known_others)]
-        if more:
-            connection.executemany("INSERT INTO private.other_values VALUES (?, ?, ?)", more)
+        count = len(known_others[attribute])
+        _insert_values(connection, "private.other_values", values, count, attribute=attribute)
+
+
+def _insert_values(
+    connection: "duckdb.DuckDBPyConnection", table: str, values: Sequence[str], known: int, **constant: int
+) -> None:
+    """Add the values behind the first `known` ones, with their codes and with columns that have one number."""
+    import pyarrow as pa
+
+    new = values[known:]
+    if new:
+        columns = {name: np.full(len(new), number, np.int32) for name, number in constant.items()}
+        codes = np.arange(known, len(values), dtype=np.int32)
+        _insert(connection, table, pa.table({**columns, "code": codes, "value": pa.array(new, pa.string())}))
 
 
 def _write_shape(connection: "duckdb.DuckDBPyConnection", position: int, entry: Entry) -> None:
@@ -134,12 +180,17 @@ def _write_shape(connection: "duckdb.DuckDBPyConnection", position: int, entry: 
 
 
 def _write_memories(connection: "duckdb.DuckDBPyConnection", change: Commit) -> None:
+    """Replace the state and the memories by those of this release.
+
+    The tables are made anew. DuckDB keeps the blocks of deleted rows as long as one row beside them is alive, so that
+    the states of all past releases would stay in the file.
+    """
     position = change.record.position
+    for statement in LATEST_STATEMENTS:
+        connection.execute(statement)
     connection.execute("INSERT INTO private.states VALUES (?, ?)", [position, pack(change.state)])
     for check, memory in change.memories.items():
         connection.execute("INSERT INTO private.memories VALUES (?, ?, ?)", [position, check, pack(memory)])
-    for table in ("states", "memories"):
-        connection.execute(f"DELETE FROM private.{table} WHERE position < ?", [position])  # noqa: S608
 
 
 def _tables(position: int, entry: Entry) -> "dict[str, pa.Table]":

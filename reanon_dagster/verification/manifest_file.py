@@ -6,11 +6,13 @@ import os
 import re
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 MANIFEST = "manifest.json"
+SIGNATURE = "manifest.sig"
+"""The file that signs the manifest, which therefore cannot list it."""
 LARGEST = 16 << 20
 """Bytes of the largest manifest that is read."""
 CHUNK = 1 << 20
@@ -25,6 +27,8 @@ class Flaw:
     sentence: str
     release: str | None = None
     """The folder of the release that it concerns; None if it concerns the series."""
+    stray: bool = False
+    """Whether it is about something that does not belong there, and harms nothing that does."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class Manifest:
     """The sha256 of the manifest before; None for the first release."""
     files: Mapping[str, str]
     """The sha256 of each file, by name."""
+    withdrawn: Mapping[str, str] = field(default_factory=dict)
+    """The sha256 of the tombstone of each earlier release whose withdrawal it records, by release."""
 
 
 def shown(name: str) -> str:
@@ -51,8 +57,8 @@ def read_manifest(folder: Path) -> tuple[Manifest | None, list[Flaw]]:
     """The manifest of a release's folder, and its flaws; None if it cannot be read."""
     name, label = folder.name, f"{shown(folder.name)}/{MANIFEST}"
     try:
-        content = _content(folder / MANIFEST)
-        claims = json.loads(content.decode("utf-8"), object_pairs_hook=_without_repetition)
+        content = file_content(folder / MANIFEST)
+        claims = json.loads(content.decode("utf-8"), object_pairs_hook=without_repetition)
     except OSError as error:
         return None, [Flaw(f"{label} cannot be read: {error.strerror or error}", name)]
     except (ValueError, RecursionError):
@@ -69,6 +75,7 @@ def read_manifest(folder: Path) -> tuple[Manifest | None, list[Flaw]]:
         str(claims.get("series")),
         previous if isinstance(previous, str) else None,
         {file: _sha256(told) for file, told in listed.items() if _is_plain(file) and _sha256(told)},
+        {release: digest for release, digest in _withdrawals(claims).items() if _is_digest(digest)},
     ), flaws
 
 
@@ -84,7 +91,11 @@ def file_digest(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _content(path: Path) -> bytes:
+def file_content(path: Path) -> bytes:
+    """The content of a small regular file.
+
+    Raises: OSError, also if it is a link, a folder or a device, or too large.
+    """
     with os.fdopen(_opened(path), "rb") as file:
         content = file.read(LARGEST + 1)
     if len(content) > LARGEST:
@@ -113,6 +124,8 @@ def _problems(name: str, claims: Mapping[str, Any]) -> list[str]:
     previous = claims.get("previous_manifest", _ABSENT)
     if previous is not None and not _is_digest(previous):
         problems.append("does not say which manifest comes before it")
+    if any(not _is_digest(digest) for digest in _withdrawals(claims).values()):
+        problems.append("has no sha256 for a release that it records as withdrawn")
     files = claims.get("files")
     if not isinstance(files, dict) or not files:
         return [*problems, "lists no files"]
@@ -125,8 +138,13 @@ def _problems(name: str, claims: Mapping[str, Any]) -> list[str]:
     return problems
 
 
+def _withdrawals(claims: Mapping[str, Any]) -> Mapping[str, Any]:
+    told = claims.get("withdrawn", {})
+    return told if isinstance(told, dict) else {"": told}
+
+
 def _is_plain(file: str) -> bool:
-    return file not in {"", ".", "..", MANIFEST} and not set(file) & {"/", "\\", "\0"}
+    return file not in {"", ".", "..", MANIFEST, SIGNATURE} and not set(file) & {"/", "\\", "\0"}
 
 
 def _is_digest(value: object) -> bool:
@@ -139,7 +157,7 @@ def _sha256(told: object) -> str:
     return str(digest) if _is_digest(digest) else ""
 
 
-def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse an object that has a key twice: readers would disagree on what it says."""
     read = dict(pairs)
     if len(read) != len(pairs):

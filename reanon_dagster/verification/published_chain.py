@@ -1,22 +1,32 @@
 """The published folder of a series against its own manifests: files, hashes, one chain, nothing else.
 
-What no manifest after it names, the latest release, is proved by the steward's ledger alone.
+What no manifest after it names, the latest release, is proved by the steward's ledger or by a signature.
 """
 
 import os
 import stat
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from reanon_dagster.verification.head_claim import head_flaws
 from reanon_dagster.verification.manifest_file import (
     MANIFEST,
+    SIGNATURE,
     Flaw,
     Manifest,
     file_digest,
     read_manifest,
     shown,
+)
+from reanon_dagster.verification.withdrawal_file import (
+    WITHDRAWN,
+    Tombstone,
+    chain_flaws,
+    left_files,
+    read_tombstone,
+    tombstone_flaws,
 )
 
 
@@ -27,6 +37,8 @@ class PublishedChain:
     manifests: tuple[Manifest, ...]
     """In the order of the chain as far as it reaches, then those that it does not reach."""
     flaws: tuple[Flaw, ...]
+    tombstones: Mapping[str, Tombstone] = field(default_factory=dict)
+    """Those of the withdrawn releases, by release."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +47,7 @@ class LedgerRelease:
 
     release: str
     manifest_digest: str
+    withdrawn: bool = False
 
 
 def is_published_folder(folder: Path) -> bool:
@@ -54,45 +67,68 @@ def verify_published(folder: Path) -> PublishedChain:
     """The chain of a published folder with all its flaws: every file of every release is read."""
     chain = read_chain(folder)
     found = [flaw for manifest in chain.manifests for flaw in file_flaws(folder / manifest.folder, manifest)]
-    return PublishedChain(chain.manifests, (*chain.flaws, *found))
+    return PublishedChain(chain.manifests, (*chain.flaws, *found), chain.tombstones)
 
 
-def verify_release(folder: Path) -> list[Flaw]:
-    """The flaws of one release's folder against its own manifest."""
+def verify_release(folder: Path) -> PublishedChain:
+    """One release's folder against its own manifest: a chain of one, or of none if it cannot be read."""
     manifest, flaws = read_manifest(folder)
-    return flaws if manifest is None else [*flaws, *file_flaws(folder, manifest)]
+    if manifest is None:
+        return PublishedChain((), tuple(flaws))
+    tombstone, wrong = read_tombstone(folder)
+    wrong += [] if tombstone is None else tombstone_flaws(manifest, tombstone)
+    tombstones = {} if tombstone is None else {folder.name: tombstone}
+    return PublishedChain((manifest,), (*flaws, *wrong, *file_flaws(folder, manifest)), tombstones)
 
 
 def read_chain(folder: Path) -> PublishedChain:
     """The chain of a published folder, from the manifests alone: no other file is read."""
     manifests: list[Manifest] = []
     flaws: list[Flaw] = []
+    tombstones: dict[str, Tombstone] = {}
     for name, kind in _entries(folder, flaws, None):
         if not stat.S_ISDIR(kind) or not os.path.lexists(folder / name / MANIFEST):
-            flaws.append(Flaw(f"{shown(name)} is {_stray(kind)} that belongs to no release: delete it"))
+            flaws.append(
+                Flaw(f"{shown(name)} is {_stray(kind)} that belongs to no release: delete it", name, stray=True)
+            )
             continue
         manifest, wrong = read_manifest(folder / name)
         flaws += wrong
-        manifests += [] if manifest is None else [manifest]
+        if manifest is None:
+            continue
+        manifests.append(manifest)
+        tombstone, wrong = read_tombstone(folder / name)
+        flaws += wrong
+        if tombstone is not None:
+            tombstones[name] = tombstone
+            flaws += tombstone_flaws(manifest, tombstone)
     ordered, broken = _ordered(manifests)
-    return PublishedChain(ordered, (*flaws, *broken, *_foreign(ordered)))
+    told = (*chain_flaws(ordered, tombstones), *head_flaws(folder, ordered))
+    return PublishedChain(ordered, (*flaws, *broken, *_foreign(ordered), *told), tombstones)
 
 
 def file_flaws(folder: Path, manifest: Manifest) -> list[Flaw]:
-    """The files of a release against its manifest: each is there with its sha256, and there is no other."""
+    """The files of a release against its manifest: each is there with its sha256, and there is no other.
+
+    Of a withdrawn release only the manifest and the tombstone are left.
+    """
     flaws: list[Flaw] = []
     place, here = shown(folder.name), set()
     for name, kind in _entries(folder, flaws, folder.name):
         here.add(name)
-        if name not in manifest.files and name != MANIFEST:
-            flaws.append(Flaw(f"{place}/{shown(name)} is {_stray(kind)} that its manifest does not list", folder.name))
-    for name, digest in sorted(manifest.files.items()):
+        known = name in {MANIFEST, WITHDRAWN} or (name == SIGNATURE and stat.S_ISREG(kind))
+        if name not in manifest.files and not known:
+            sentence = f"{place}/{shown(name)} is {_stray(kind)} that its manifest does not list"
+            flaws.append(Flaw(sentence, folder.name, stray=True))
+    if WITHDRAWN in here:
+        return [*flaws, *left_files(manifest, sorted(here))]
+    for name, expected in sorted(manifest.files.items()):
         label = f"{place}/{shown(name)}"
         if name not in here:
             flaws.append(Flaw(f"{label} is missing", folder.name))
             continue
         try:
-            changed = file_digest(folder / name) != digest
+            changed = file_digest(folder / name) != expected
         except OSError as error:
             flaws.append(Flaw(f"{label} cannot be read: {error.strerror or error}", folder.name))
             continue
@@ -123,10 +159,23 @@ def ledger_flaws(chain: PublishedChain, ledger: Sequence[LedgerRelease]) -> list
         for name in here
         if name not in known
     ]
+    flaws += [
+        Flaw(
+            f"release {one.release} is {_state(withdrawn=one.withdrawn)} in the ledger, "
+            f"and {_state(withdrawn=not one.withdrawn)} in the published folder",
+            one.release,
+        )
+        for one in ledger
+        if one.release in here and one.withdrawn != (one.release in chain.tombstones)
+    ]
     order = [one.release for one in ledger]
     if not flaws and [manifest.folder for manifest in chain.manifests] != order:
         flaws.append(Flaw("the published releases are not in the order of the ledger"))
     return flaws
+
+
+def _state(*, withdrawn: bool) -> str:
+    return "withdrawn" if withdrawn else "not withdrawn"
 
 
 def _entries(folder: Path, flaws: list[Flaw], release: str | None) -> Iterator[tuple[str, int]]:

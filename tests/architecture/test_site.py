@@ -18,12 +18,13 @@ IMPORTED = re.compile(r"(?:@import\s+|url\(\s*)[\"']?((?:https?:)?//[^\"') ]+)")
 
 
 def pins(path: Path) -> dict[str, str]:
-    lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
-    return dict(line.lower().split("==") for line in lines)
+    lines = [line for line in path.read_text().splitlines() if "==" in line and not line.startswith("#")]
+    return dict(line.lower().rstrip(" \\").split("==") for line in lines)
 
 
 def test_both_locks_agree_on_what_they_share() -> None:
-    ours, docs = pins(ROOT / "requirements.lock"), pins(ROOT / "requirements-docs.lock")
+    ours = pins(ROOT / "requirements.lock") | pins(ROOT / "requirements-dev.lock")
+    docs = pins(ROOT / "requirements-docs.lock")
     assert {name: docs[name] for name in docs.keys() & ours.keys()} == {
         name: ours[name] for name in docs.keys() & ours.keys()
     }

@@ -20,7 +20,7 @@ FAULT, MISSING = DAYS[3], MONTHS[1]
 def clinic(folder: Path, name: str, releases: str, names: list[str]) -> Path:
     """A series of eight releases of few people; gives its folder."""
     text = SERIES.replace("series: clinic", f"series: {name}\ntitle: {name.capitalize()} visits")
-    text = text.replace("{names: [r1, r2, r3, r4, r5]}", releases)
+    text = text.replace("{names: [r1, r2, r3, r4, r5]}", releases).replace("max_drift: 1", "max_drift: 2")
     snapshots = dict(zip(names, lively(len(names), 72).values(), strict=True))
     return write_series(folder / name, text=text, snapshots=snapshots).parent
 

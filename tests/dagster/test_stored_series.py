@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet
 import pytest
-from builders.series import lively, write_series
+from builders.series import begin, lively, write_series
 
 import reanon_core as reanon
 import reanon_dagster
@@ -50,12 +50,7 @@ def test_a_stored_series_publishes_what_the_command_publishes(path: Path, tmp_pa
 
 def test_the_door_in_memory_gives_the_same_bytes_under_the_same_key_and_seed(path: Path) -> None:
     memory, stored = door(), reanon_dagster.open_series(path)
-    private = path.parent / "private" / "clinic"
-    private.mkdir(parents=True, mode=0o700)
-    private.parent.chmod(0o700)
-    key = private / "pseudonym.key"
-    key.write_bytes(memory._key)
-    key.chmod(0o600)
+    begin(path, memory._key)
     for number, name in enumerate(("r1", "r2", "r3")):
         frame = pd.read_csv(path.parent / "snapshots" / f"{name}.csv")
         ours = memory.publish(frame, name=name)

@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet
+from builders.series import begin
 
 from pins.case import Case
 from reanon_dagster.cli import main
@@ -47,13 +48,9 @@ def write(case: Case, folder: Path) -> Path:
     for release, rows in zip(case.releases, case.crowd.snapshots(), strict=True):
         names = [name for name in rows[0] if name not in case.drop.get(release, ())]
         _write_snapshot(case, folder / "snapshots" / release, names, rows)
-    private = folder / "private" / case.name
-    for made in (folder / "private", private):
-        made.mkdir(mode=0o700)
-    (private / "pseudonym.key").write_bytes(KEY)
-    (private / "pseudonym.key").chmod(0o600)
     path = folder / "series.yaml"
     path.write_text(case.text)
+    begin(path, KEY)
     return path
 
 

@@ -49,6 +49,14 @@ class Beliefs:
         """The beliefs before the first release."""
         return Beliefs(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.float64))
 
+    def without(self, person: int) -> "Beliefs":
+        """The beliefs about everyone else."""
+        kept = self.persons != person
+        lengths = np.diff(self.offsets)
+        entries = np.repeat(kept, lengths)
+        offsets = np.concatenate([[0], np.cumsum(lengths[kept])])
+        return Beliefs(self.persons[kept], offsets, self.states[entries], self.weights[entries])
+
     def _entries(self) -> StateEntries:
         return StateEntries(self.persons, self.offsets, self.states, self.weights)
 

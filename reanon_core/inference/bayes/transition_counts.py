@@ -1,6 +1,6 @@
 """Sequential knowledge that is mined from tables: how often each value follows each window of past values."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -103,6 +103,11 @@ class TransitionCounts:
     def values(self) -> int:
         """The number of sensitive values."""
         return int(self.successors.shape[1])
+
+    def without(self, person: int) -> "TransitionCounts":
+        """The same counts without the window of a person."""
+        kept = self.persons != person
+        return replace(self, persons=self.persons[kept], window=self.window[kept])
 
     @staticmethod
     def empty(classes: int, memory: int) -> "TransitionCounts":

@@ -14,7 +14,8 @@ from reanon_core.inference.elimination.problem import (
     may_have,
     overwrite,
 )
-from reanon_core.inference.view.membership import belongs_to
+from reanon_core.inference.view.membership import belongs_to, has_entry
+from reanon_core.model.arrays import Int32, Int64, UInt64
 
 CONTRADICTION, CONSISTENT = -1, 0
 UNBOUNDED = 1 << 40
@@ -94,43 +95,66 @@ def exclude_by_correlations(problem: ValueProblem, group: int) -> bool:
     D9).
     Paper: [RB09] Definition 4, hc-pvr; [RB09] Theorem 1, by which correlated sets have the same values.
     """
-    begin, end = problem.membership.first[group], problem.membership.first[group + 1]
-    person, domain = problem.membership.person, problem.domain
-    if problem.membership.size[group] != end - begin:
+    # Tuples are unpacked once: each time that a tuple is passed on, the references to all its arrays are counted.
+    membership, domain, broken = problem.membership, problem.domain, problem.broken
+    person, group_of, previous, first, size, latest = membership
+    start, values, quantity = problem.start, problem.value, problem.quantity
+    begin, end = first[group], first[group + 1]
+    if size[group] != end - begin:
         return True  # an unidentified person here may have any value
-    for at in range(problem.start[group], problem.start[group + 1]):
-        value, holder, holders, unknown = problem.value[at], UNASSIGNED, 0, 0
+    for at in range(start[group], start[group + 1]):
+        value, holder, last, holders, unknown = values[at], UNASSIGNED, UNASSIGNED, 0, 0
         for entry in range(begin, end):
             if may_have(domain, person[entry], value):
                 holders += 1
                 unknown += 0 if is_known(domain, person[entry]) else 1
                 holder = entry if holder == UNASSIGNED else holder
+                last = entry
         if holders == 0:
             return False
         if holders == end - begin or unknown == 0:  # ct-pvr in the other group excludes what known people have
             continue
-        entry = problem.membership.latest[person[holder]]
+        entry, of_last = latest[person[holder]], latest[person[last]]
         while entry >= 0:
-            other = problem.membership.group[entry]
-            entry = problem.membership.previous[entry]
-            if _holders_belong_to(problem, group, value, other) and not _exclude_for_others(
-                problem, other, value, group
+            other = group_of[entry]
+            entry = previous[entry]
+            while of_last >= first[other + 1]:  # the groups of both holders, from the latest to the first
+                of_last = previous[of_last]
+            if of_last < first[other] or other == group or broken[other] or size[other] != size[group]:
+                continue
+            between = person[holder + 1 : last]
+            if (
+                _same_values(start, values, quantity, group, other)
+                and _holders_have_entry(domain, between, latest, previous, value, first[other], first[other + 1])
+                and _concerns_others(domain, person, latest, previous, first, other, value, group)
+                and not _exclude_for_others(problem, other, value, group)
             ):
                 return False
     return True
 
 
 @compiled
-def _holders_belong_to(problem: ValueProblem, group: int, value: int, other: int) -> bool:
-    """Whether the other group shows the same values, and everyone who may have the value here belongs to it too."""
-    membership = problem.membership
-    if other == group or problem.broken[other] or membership.size[other] != membership.size[group]:
-        return False
-    for entry in range(membership.first[group], membership.first[group + 1]):
-        person = membership.person[entry]
-        if may_have(problem.domain, person, value) and not belongs_to(membership, person, other):
+def _holders_have_entry(
+    domain: UInt64, people: Int32, latest: Int32, previous: Int32, value: int, begin: int, end: int
+) -> bool:
+    """Whether all of these people who may have the value have one of the entries begin .. end - 1."""
+    for person in people:
+        if may_have(domain, person, value) and not has_entry(latest[person], previous, begin, end):
             return False
-    return _same_values(problem, group, other)
+    return True
+
+
+@compiled
+def _concerns_others(
+    domain: UInt64, person: Int32, latest: Int32, previous: Int32, first: Int64, other: int, value: int, group: int
+) -> bool:
+    """Whether a member of the other group who is not in this one may have the value."""
+    for entry in range(first[other], first[other + 1]):
+        if may_have(domain, person[entry], value) and not has_entry(
+            latest[person[entry]], previous, first[group], first[group + 1]
+        ):
+            return True
+    return False
 
 
 @compiled
@@ -148,15 +172,14 @@ def _exclude_for_others(problem: ValueProblem, other: int, value: int, group: in
 
 
 @compiled
-def _same_values(problem: ValueProblem, one: int, other: int) -> bool:
-    """Whether two groups show the same values equally often."""
-    start, size = problem.start, problem.membership.size
+def _same_values(start: Int64, value: Int32, quantity: Int32, one: int, other: int) -> bool:
+    """Whether two groups of equally many rows show the same values equally often."""
     length = start[one + 1] - start[one]
-    if size[one] != size[other] or start[other + 1] - start[other] != length:
+    if start[other + 1] - start[other] != length:
         return False
     for i in range(length):
         a, b = start[one] + i, start[other] + i
-        if problem.value[a] != problem.value[b] or problem.quantity[a] != problem.quantity[b]:
+        if value[a] != value[b] or quantity[a] != quantity[b]:
             return False
     return True
 

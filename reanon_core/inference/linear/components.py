@@ -92,6 +92,12 @@ class Incidence:
         sizes = [int(membership.size[group]) for group in groups]
         return Incidence(members, [size - len(listed) for size, listed in zip(sizes, members, strict=True)])
 
+    def ranked(self) -> "tuple[list[int], Incidence]":
+        """The people in ascending order, and the same incidence with a person's place among them for each person."""
+        people = self._people(list(range(len(self.members))))
+        place = {person: at for at, person in enumerate(people)}
+        return people, Incidence([[place[person] for person in row] for row in self.members], self.unidentified)
+
     def correlations(self, rows: list[int], most: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
         """Pairs of distinct sets of equally many people, at most `most`, that these rows prove to have the same values.
 
@@ -125,7 +131,7 @@ class Incidence:
         """
         rows = list(range(len(self.members)))
         people = self._people(rows)
-        if not people or not self.is_searchable(rows, most):
+        if not people or len(people) ** most > MOST_SUMS:
             return
         image, solution = self._solved(rows, people, values)
         if solution is None:
@@ -142,9 +148,14 @@ class Incidence:
             one, other = sets[order[block]], sets[order[block + 1]]
             left = (solution[one].sum(axis=1) - solution[other].sum(axis=1)) % PRIME
             left = np.where(left > PRIME // 2, left - PRIME, left)
-            for first, second, difference in zip(one.tolist(), other.tolist(), left.tolist(), strict=True):
-                if max(map(abs, difference), default=0) <= most:  # otherwise no people can have these values
-                    yield *(tuple(people[i] for i in of if i < len(people)) for of in (first, second)), difference
+            possible = np.abs(left).max(axis=1, initial=0) <= most  # otherwise no people can have these values
+            both = zip(one[possible].tolist(), other[possible].tolist(), left[possible].tolist(), strict=True)
+            for first, second, difference in both:
+                yield (
+                    tuple([people[i] for i in first if i < len(people)]),
+                    tuple([people[i] for i in second if i < len(people)]),
+                    difference,
+                )
 
     def is_searchable(self, rows: list[int], most: int) -> bool:
         """Whether there are few enough sets of at most `most` people to compare them all."""
@@ -172,15 +183,14 @@ class Incidence:
             at += self.unidentified[row]
         matrix[:, width:] = values
         pivots = _reduce(matrix, width)
-        free = np.setdiff1d(np.arange(width), np.array(list(pivots), dtype=np.int64))
+        is_free = np.ones(width, np.bool_)
+        is_free[pivots] = False
+        free = np.flatnonzero(is_free)
         image = np.zeros((width, 2), np.int64)
         image[free] = np.random.default_rng(width).integers(1, PRIME, (len(free), 2))
+        _express(matrix, pivots, free, image)
         solution = np.zeros((width, values.shape[1]), np.int64)
-        for row, pivot in enumerate(pivots):
-            coefficients = matrix[row, free]
-            used = np.flatnonzero(coefficients)
-            image[pivot] = (-(coefficients[used, None] * image[free[used]] % PRIME).sum(axis=0)) % PRIME
-            solution[pivot] = matrix[row, width:]
+        solution[pivots] = matrix[: len(pivots), width:]
         contradictory = matrix[len(pivots) :, width:].any()
         return image[: len(people)], None if contradictory else solution[: len(people)]
 
@@ -193,9 +203,11 @@ def _sets_to_compare(image: Int64, most: int) -> tuple[Int64, Int64]:
     nobody, open_ = len(image), np.flatnonzero(image.any(axis=1))
     listed = [np.empty((1, 0), np.int64), np.arange(len(image))[:, None]]
     listed += [open_[_multisets(len(open_), size)] for size in range(2, most + 1)]
-    sets = [np.pad(of, ((0, 0), (0, most - of.shape[1])), constant_values=nobody) for of in listed[: most + 1]]
-    sizes = np.repeat(np.arange(most + 1), [len(of) for of in sets])
-    return np.concatenate(sets), sizes
+    ends = np.cumsum([len(of) for of in listed[: most + 1]]).tolist()
+    sets, sizes = np.full((ends[-1], most), nobody), np.zeros(ends[-1], np.int64)
+    for size, (begin, end) in enumerate(zip([0, *ends], ends, strict=False)):
+        sets[begin:end, :size], sizes[begin:end] = listed[size], size
+    return sets, sizes
 
 
 def _multisets(people: int, size: int) -> Int64:
@@ -205,20 +217,53 @@ def _multisets(people: int, size: int) -> Int64:
     return np.array(list(combinations_with_replacement(range(people), size)), dtype=np.int64)
 
 
-def _reduce(matrix: Int64, width: int) -> list[int]:
+@compiled
+def _reduce(matrix: Int64, width: int) -> Int64:
     """Bring the first columns to reduced echelon form modulo the prime, in place; the pivot column of each row."""
-    pivots: list[int] = []
+    pivots, top = np.empty(len(matrix), np.int64), 0
     for column in range(width):
-        top = len(pivots)
         if top == len(matrix):
             break
-        below = top + np.flatnonzero(matrix[top:, column])
-        if not len(below):
+        row = top
+        while row < len(matrix) and matrix[row, column] == 0:
+            row += 1
+        if row == len(matrix):
             continue
-        matrix[[top, below[0]]] = matrix[[below[0], top]]
-        matrix[top] = matrix[top] * pow(int(matrix[top, column]), PRIME - 2, PRIME) % PRIME
-        others = np.flatnonzero(matrix[:, column])
-        others = others[others != top]
-        matrix[others] = (matrix[others] - matrix[others, column, None] * matrix[top] % PRIME) % PRIME
-        pivots.append(column)
-    return pivots
+        for at in range(matrix.shape[1]):
+            matrix[top, at], matrix[row, at] = matrix[row, at], matrix[top, at]
+        inverse = _inverse(matrix[top, column])
+        for at in range(matrix.shape[1]):
+            matrix[top, at] = matrix[top, at] * inverse % PRIME
+        for other in range(len(matrix)):
+            factor = matrix[other, column]
+            if other != top and factor != 0:
+                for at in range(matrix.shape[1]):
+                    if matrix[top, at] != 0:
+                        matrix[other, at] = (matrix[other, at] - factor * matrix[top, at] % PRIME) % PRIME
+        pivots[top] = column
+        top += 1
+    return pivots[:top]
+
+
+@compiled
+def _inverse(number: int) -> int:
+    """The inverse modulo the prime: the power by the prime less 2."""
+    result, power, left = np.int64(1), np.int64(number), PRIME - 2
+    while left:
+        if left & 1:
+            result = result * power % PRIME
+        power = power * power % PRIME
+        left >>= 1
+    return int(result)
+
+
+@compiled
+def _express(matrix: Int64, pivots: Int64, free: Int64, image: Int64) -> None:
+    """The images of the pivots, by the images of the free columns."""
+    for row in range(len(pivots)):
+        for part in range(image.shape[1]):
+            total = np.int64(0)
+            for column in free:
+                if matrix[row, column] != 0:
+                    total += matrix[row, column] * image[column, part] % PRIME
+            image[pivots[row], part] = (-total) % PRIME

@@ -26,7 +26,8 @@ class EquationTable(NamedTuple):
 
 def equation_table(equations: Iterable[Equation], values: int) -> EquationTable:
     """The equations as arrays, each once; a person who is added and subtracted has no weight."""
-    distinct = dict.fromkeys((one.weights, one.unidentified, one.difference) for one in equations if one.weights)
+    weighted = ((one.weights, one.unidentified, one.difference) for one in equations)
+    distinct = dict.fromkeys(one for one in weighted if one[0])
     people, counts = [weights for weights, _, _ in distinct], [difference for _, _, difference in distinct]
     return EquationTable(
         start=_starts(people),

@@ -17,8 +17,7 @@ In a history with one signature for each person (m-invariance, Cor-Split) every 
 and d is zero for sets of equal size. In any other history d must be computed; the equation holds with it.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +27,7 @@ from reanon_core.inference.linear.components import Incidence, most_groups, smal
 from reanon_core.inference.linear.derived_correlations import Sums, derived_sums, sum_scratch
 from reanon_core.inference.view.known_groups import KnownGroups
 from reanon_core.inference.view.membership import Membership
-from reanon_core.model.arrays import Int64
+from reanon_core.model.arrays import Int32, Int64
 
 Side = tuple[int, ...]
 """People in ascending order; a person with a weight of 2 is listed twice."""
@@ -62,14 +61,20 @@ class Equation:
     @property
     def weights(self) -> Counts:
         """The people with their weights."""
-        weight = Counter(self.added)
-        weight.subtract(self.subtracted)
-        return counts(weight)
+        return counts(_weights(self.added, self.subtracted))
 
 
-def counts(counter: Counter[int]) -> Counts:
+def _weights(added: Side, subtracted: Side) -> dict[int, int]:
+    weight: dict[int, int] = {}
+    for side, sign in ((added, 1), (subtracted, -1)):
+        for person in side:
+            weight[person] = weight.get(person, 0) + sign
+    return weight
+
+
+def counts(counter: Mapping[int, int]) -> Counts:
     """The entries other than zero, in ascending order."""
-    return tuple(sorted((key, count) for key, count in counter.items() if count))
+    return tuple(sorted([(key, count) for key, count in counter.items() if count]))
 
 
 def find_equations(known: KnownGroups, smaller_than: int, most: int) -> list[Equation]:
@@ -84,29 +89,41 @@ def find_equations(known: KnownGroups, smaller_than: int, most: int) -> list[Equ
 
 
 def _of_sums(known: KnownGroups, bound: int, most: int) -> Iterator[Equation]:
-    """The equations of short sums; one in which rows of no identified person alone are left is an equation too."""
+    """The equations of short sums, each once; one in which rows of no identified person alone are left is one too."""
     membership = known.membership
+    people_of: dict[int, list[int]] = {}  # a group is in many sums
+    shown_by: dict[int, list[tuple[int, int]]] = {}
+    size = membership.size.tolist()
     for groups, signs in _sums(membership, bound, most):
-        weight: Counter[int] = Counter()
-        difference: Counter[int] = Counter()
+        weight: dict[int, int] = {}
+        difference: dict[int, int] = {}
         unidentified = [0, 0]
         for group, sign in zip(groups, signs, strict=True):
-            people = membership.members(group)
-            unidentified[sign < 0] += int(membership.size[group]) - len(people)
+            if group not in people_of:
+                people_of[group], shown_by[group] = list(membership.members(group)), list(_shown(known, group))
+            people = people_of[group]
+            unidentified[sign < 0] += size[group] - len(people)
             for person in people:
-                weight[person] += sign
-            for value, count in _shown(known, group):
-                difference[value] += sign * count
+                weight[person] = weight.get(person, 0) + sign
+            for value, count in shown_by[group]:
+                difference[value] = difference.get(value, 0) + sign * count
         yield _equation(weight, (unidentified[0], unidentified[1]), difference, len(groups))
 
 
-def _equation(weight: Counter[int], unidentified: tuple[int, int], difference: Counter[int], groups: int) -> Equation:
+def _equation(
+    weight: Mapping[int, int], unidentified: tuple[int, int], difference: Mapping[int, int], groups: int
+) -> Equation:
     """The equation with the side first that has the lowest number."""
-    added, subtracted = (tuple(sorted(side.elements())) for side in (+weight, -weight))
+    added, subtracted = _side(weight, 1), _side(weight, -1)
     if subtracted and (not added or subtracted < added):
         added, subtracted, unidentified = subtracted, added, (unidentified[1], unidentified[0])
-        difference = Counter({value: -count for value, count in difference.items()})
+        difference = {value: -count for value, count in difference.items()}
     return Equation(added, subtracted, unidentified, counts(difference), groups)
+
+
+def _side(weight: Mapping[int, int], sign: int) -> Side:
+    """The people whose weight has this sign, each as often as their weight says."""
+    return tuple(sorted(person for person, own in weight.items() for _ in range(sign * own)))
 
 
 def _shown(known: KnownGroups, group: int) -> Iterable[tuple[int, int]]:
@@ -116,15 +133,76 @@ def _shown(known: KnownGroups, group: int) -> Iterable[tuple[int, int]]:
 
 
 def _sums(membership: Membership, bound: int, most: int) -> list[tuple[list[int], list[int]]]:
-    """Signed sums of groups that leave at most `bound` on a side, each once, with the latest group first."""
+    """Signed sums of groups that leave at most `bound` on a side, the first with each equation, latest group first."""
     widest = int(np.diff(membership.first).max(initial=1))
     room = most * widest * (_longest(membership) + 1) + 16
     found = _all_sums(membership.writable(), bound, most, room)
+    # Most sums give an equation that an earlier one gave.
+    first = np.sort(np.unique(_sides_left(membership.writable(), found, bound), axis=0, return_index=True)[1])
     listed = []
-    for groups, signs in zip(found.group.tolist(), found.sign.tolist(), strict=True):
+    for groups, signs in zip(found.group[first].tolist(), found.sign[first].tolist(), strict=True):
         used = [(group, sign) for group, sign in zip(groups, signs, strict=True) if group >= 0]
         listed.append(([group for group, _ in used], [sign for _, sign in used]))
     return listed
+
+
+@compiled
+def _sides_left(membership: Membership, sums: Sums, bound: int) -> Int32:
+    """The people on each side of each sum, the side with the lowest number first, and whether others are left.
+
+    [sums, 2 * bound + 1]: a side has at most `bound` people in ascending order, and -1 beyond the last.
+    """
+    sides = np.full((len(sums.group), 2 * bound + 1), -1, np.int32)
+    weight = np.zeros(len(membership.latest), np.int32)
+    for row in range(len(sums.group)):
+        sides[row, 2 * bound] = 0
+        for at in range(sums.group.shape[1]):
+            group = sums.group[row, at]
+            if group < 0:
+                continue
+            people = 0
+            for entry in range(membership.first[group], membership.first[group + 1]):
+                if membership.person[entry] >= 0:
+                    weight[membership.person[entry]] += sums.sign[row, at]
+                    people += 1
+            if membership.size[group] != people:
+                sides[row, 2 * bound] = 1
+        for at in range(sums.group.shape[1]):
+            group = sums.group[row, at]
+            if group < 0:
+                continue
+            for entry in range(membership.first[group], membership.first[group + 1]):
+                person = membership.person[entry]
+                if person < 0:
+                    continue
+                begin = 0 if weight[person] > 0 else bound
+                for _ in range(abs(weight[person])):
+                    _insert(sides[row, begin : begin + bound], person)
+                weight[person] = 0
+        _order_sides(sides[row], bound)
+    return sides
+
+
+@compiled
+def _insert(side: Int32, person: int) -> None:
+    """Insert a person into a side in ascending order."""
+    place = 0
+    while side[place] >= 0 and side[place] < person:
+        place += 1
+    for at in range(len(side) - 1, place, -1):
+        side[at] = side[at - 1]
+    side[place] = person
+
+
+@compiled
+def _order_sides(sides: Int32, bound: int) -> None:
+    """Exchange the two sides if the second has the lowest number, or if the first is empty."""
+    at = 0
+    while at < bound and sides[at] == sides[bound + at]:
+        at += 1
+    if at < bound and (sides[0] < 0 or (sides[bound] >= 0 and sides[bound + at] < sides[at])):
+        for i in range(bound):
+            sides[i], sides[bound + i] = sides[bound + i], sides[i]
 
 
 def _longest(membership: Membership) -> int:
@@ -159,16 +237,19 @@ def _of_components(known: KnownGroups, most: int) -> Iterator[Equation]:
     membership = known.membership
     groups = membership.groups
     found = small_components(membership.writable(), 0, groups, np.ones(groups, np.bool_), most_groups(groups))
+    searched: dict[tuple[object, ...], list[tuple[Side, Side, list[int]]]] = {}  # many components are alike
     for component in np.split(found, np.flatnonzero(found < 0) + 1):
-        listed = [int(group) for group in component if group >= 0]
+        listed = component[component >= 0].tolist()
         if len(listed) > 1:
             values, rows = _value_rows(known, listed)
-            for one, other, left in Incidence.of(membership, listed).equations(rows, most):
-                difference = Counter(dict(zip(values, left, strict=True)))
-                if any(difference.values()):
-                    weight = Counter(one)
-                    weight.subtract(other)
-                    yield _equation(weight, (0, 0), difference, 0)
+            people, ranked = Incidence.of(membership, listed).ranked()
+            like = (tuple(map(tuple, ranked.members)), tuple(ranked.unidentified), rows.tobytes())
+            if like not in searched:
+                searched[like] = list(ranked.equations(rows, most))
+            for places, other_places, left in searched[like]:
+                one, other = tuple([people[i] for i in places]), tuple([people[i] for i in other_places])
+                if any(left):
+                    yield _equation(_weights(one, other), (0, 0), dict(zip(values, left, strict=True)), 0)
                 else:  # people on both sides are kept: this is a correlation of the two sets
                     yield Equation(one, other, (0, 0), (), 0)
 

@@ -8,12 +8,12 @@ from reanon_core.inference.subtraction.differences import (
     CONFLICT,
     NO_VALUE,
     PeopleSets,
-    containing_sets,
     infer_values,
     remove_known,
     sets_of,
-    subtract,
+    subtract_and_infer,
 )
+from reanon_core.inference.subtraction.listed_sets import ListedSets, listed_sets, with_contained_sets
 from reanon_core.inference.view.traces import Traces
 from reanon_core.inference.view.value_sets import highest_value
 from reanon_core.model.arrays import Int32, Int64
@@ -64,7 +64,8 @@ class DifferenceSearch:
         for turn in range(ROUNDS):
             self._remove_known()
             before = self.exposed
-            self.remainders = [self._remainder(index) for index in range(len(self.releases))]
+            inside = [listed_sets(self.releases), listed_sets(self.remainders)]
+            self.remainders = [self._remainder(index, inside) for index in range(len(self.releases))]
             if turn and before == self.exposed:
                 break
         self._remove_known()
@@ -84,26 +85,27 @@ class DifferenceSearch:
                 self._infer(sets, np.arange(len(sets.start)), inferred)
             self.known = inferred
 
-    def _remainder(self, index: int) -> PeopleSets:
-        """Subtract every other release from this one: each alone, and all of them in turn."""
+    def _remainder(self, index: int, inside: list[ListedSets]) -> PeopleSets:
+        """Subtract every other release from this one: each alone, and all of them in turn.
+
+        `inside` has the sets of all releases and of all remainders. Most releases have no set inside one of this
+        release and are skipped: what is subtracted makes sets smaller, so that none comes to be inside one.
+        """
         sets, inferred = self.releases[index], self.known
         remainder = sets.copy()
-        for source in (self.releases, self.remainders):
-            for other, inner in enumerate(source):
+        for source, listed in zip((self.releases, self.remainders), inside, strict=True):
+            for other in np.flatnonzero(with_contained_sets(listed, sets.set_of, len(source))).tolist():
                 if other != index:
-                    if source is self.releases:  # remainders alone would cost twice the time and add little
-                        self._subtract(sets, inner, inferred, keep=False)
-                    self._subtract(remainder, inner, inferred, keep=True)
+                    alone = source is self.releases  # remainders alone would cost twice the time and add little
+                    found = subtract_and_infer(sets, remainder, source[other], inferred, self.distinct, alone)
+                    self.contradictions += found[0]
+                    self._note(found[1])
         return remainder
 
-    def _subtract(self, outer: PeopleSets, inner: PeopleSets, inferred: Int32, *, keep: bool) -> None:
-        container = containing_sets(inner, outer)
-        if container.max(initial=-1) >= 0:
-            rest = outer if keep else outer.copy()
-            self.contradictions += subtract(rest, inner, container, self.distinct)
-            self._infer(rest, np.unique(container[container >= 0]), inferred)
-
     def _infer(self, sets: PeopleSets, which: Int64, inferred: Int32) -> None:
-        fewest = infer_values(sets, which, inferred, self.distinct)
+        self._note(infer_values(sets, which, inferred, self.distinct))
+
+    def _note(self, fewest: int) -> None:
+        """Keep the fewest values that remain for a set of people; 0 if there is no such set."""
         if fewest:
             self.fewest = min(self.fewest or fewest, fewest)

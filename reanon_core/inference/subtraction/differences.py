@@ -172,6 +172,45 @@ def infer_values(sets: PeopleSets, which: Int64, inferred: Int32, distinct: int)
 
 
 @compiled
+def subtract_and_infer(
+    sets: PeopleSets,
+    remainder: PeopleSets,
+    inner: PeopleSets,
+    inferred: Int32,
+    distinct: int,
+    alone: bool,  # noqa: FBT001
+) -> tuple[int, int]:
+    """Subtract `inner` from a copy of `sets`, if `alone`, and from the remainder in place, and infer values from both.
+
+    The contradictions, and the fewest values of a set with people; 0 if there is none.
+    """
+    contradictions, fewest = 0, 0
+    if alone:
+        copied = PeopleSets(
+            sets.people, sets.set_of.copy(), sets.start, sets.length.copy(), sets.values.copy(), sets.spare.copy()
+        )
+        contradictions, fewest = _subtract_contained(copied, inner, inferred, distinct)
+    more, left = _subtract_contained(remainder, inner, inferred, distinct)
+    if fewest == 0 or 0 < left < fewest:
+        fewest = left
+    return contradictions + more, fewest
+
+
+@compiled
+def _subtract_contained(outer: PeopleSets, inner: PeopleSets, inferred: Int32, distinct: int) -> tuple[int, int]:
+    """Subtract in place, and infer from the sets that changed; the contradictions and the fewest values."""
+    container = containing_sets(inner, outer)
+    changed = np.zeros(len(outer.start), dtype=np.bool_)
+    for own in container:
+        if own >= 0:
+            changed[own] = True
+    if not changed.any():
+        return 0, 0
+    contradictions = subtract(outer, inner, container, distinct)
+    return contradictions, infer_values(outer, np.flatnonzero(changed), inferred, distinct)
+
+
+@compiled
 def _inner_chains(container: Int64, sets: int) -> tuple[Int64, Int64]:
     """The inner sets of each outer set as a chain: the first, and after each the next; -1 at the end."""
     first = np.full(sets, -1, dtype=np.int64)

@@ -10,17 +10,20 @@ from typing import NamedTuple
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.model.arrays import MISSING, Int32, Int64, UInt64
-from reanon_core.model.release import Boxes
+from reanon_core.model.arrays import MISSING, Int8, Int32, Int64, UInt64
+from reanon_core.model.release import Boxes, covers
 
 BINS = 512
 """The most bins of one attribute. With fewer values than that, a bin is a value and its bit set is exact."""
 BLOCK_BYTES = 1 << 24
 """How much memory the bit sets of one block of boxes may take: about a processor's cache."""
+SCANNED = 1 << 16
+"""So many pairs of a point and a box are compared one by one: an index of them would take longer."""
 ALL_MISSING = 2
+_covers = compiled(covers)
 
 
-def masks_at(points: Int32, boxes: Boxes, masks: UInt64) -> UInt64:
+def masks_at(points: Int32, boxes: Boxes, masks: UInt64, *, scanned: int = SCANNED) -> UInt64:
     """The union of the masks of all boxes that contain each point, uint64[points, words].
 
     `points` holds codes, int32[d, n]; `masks` a bit mask for each box, for instance its sensitive values,
@@ -28,6 +31,10 @@ def masks_at(points: Int32, boxes: Boxes, masks: UInt64) -> UInt64:
     if the code lies in its interval.
     Paper: [XT07] Definition 15, for one release.
     """
+    if points.shape[1] * boxes.count <= scanned:
+        # Copies, because the kernel would be compiled once more for arrays that are read-only.
+        low, high, missing = boxes.low.copy(), boxes.high.copy(), boxes.missing.copy()
+        return _scan(points.copy(), low, high, missing, masks.copy())
     grid, ranks = _ranked(points)
     kept, inverse = _distinct_points(ranks, [len(codes) for codes in grid])
     unions = np.zeros((len(kept), masks.shape[1]), dtype=np.uint64)
@@ -43,6 +50,23 @@ def masks_at(points: Int32, boxes: Boxes, masks: UInt64) -> UInt64:
             some = ranges._replace(first=first, end=end)
             _unite(distinct, some, _reaching(some, words), masks[block], full, unions)
     return unions[inverse]
+
+
+@compiled
+def _scan(points: Int32, low: Int32, high: Int32, missing: Int8, masks: UInt64) -> UInt64:
+    """The same union, by comparing every point with every box."""
+    unions = np.zeros((points.shape[1], masks.shape[1]), dtype=np.uint64)
+    for box in range(low.shape[1]):
+        for point in range(points.shape[1]):
+            inside = True
+            for attribute in range(len(points)):
+                inside = inside and _covers(
+                    low[attribute, box], high[attribute, box], missing[attribute, box], points[attribute, point]
+                )
+            if inside:
+                for word in range(masks.shape[1]):
+                    unions[point, word] |= masks[box, word]
+    return unions
 
 
 class Ranges(NamedTuple):

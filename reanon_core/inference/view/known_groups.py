@@ -1,6 +1,7 @@
 """Known groups: the memberships that are certain to an adversary, the values of groups, and those people may have."""
 
 from dataclasses import dataclass
+from weakref import ReferenceType, WeakKeyDictionary, ref
 
 import numpy as np
 
@@ -32,12 +33,24 @@ class KnownGroups:
     """The number of sensitive values."""
 
 
+_latest: WeakKeyDictionary[History, tuple[ReferenceType[Knowledge], KnownGroups]] = WeakKeyDictionary()
+"""The answer for each history that is in use, with the knowledge that it is for: several attacks ask for it in turn."""
+
+
 def known_groups(history: History, knowledge: Knowledge) -> KnownGroups:
     """What the adversary knows before any elimination.
 
     A person may have the values that all their groups show; where several boxes contain a person, the values that any
     of these boxes shows. A compromised person has the known value.
     """
+    kept = _latest.get(history)
+    if kept is None or kept[0]() is not knowledge:
+        kept = ref(knowledge), _known_groups(history, knowledge)
+        _latest[history] = kept
+    return kept[1]
+
+
+def _known_groups(history: History, knowledge: Knowledge) -> KnownGroups:
     history, knowledge = sensitive_releases(history, knowledge)
     releases = tuple(published.release for published in history.releases)
     values = max(len(history.schema.sensitive.values), highest_value(releases) + 1, 1)

@@ -107,9 +107,14 @@ def _chained(person: Int32, latest: Int32, start: int) -> Int32:
 @compiled
 def belongs_to(membership: Membership, person: int, group: int) -> bool:
     """Whether the person belongs to that group."""
-    entry = membership.latest[person]
-    while entry >= 0:
-        if membership.group[entry] == group:
-            return True
-        entry = membership.previous[entry]
-    return False
+    first = membership.first
+    return has_entry(membership.latest[person], membership.previous, first[group], first[group + 1])
+
+
+@compiled
+def has_entry(latest: int, previous: Int32, begin: int, end: int) -> bool:
+    """Whether a person with this latest entry has one of begin .. end - 1; only later entries are passed over."""
+    entry = latest
+    while entry >= end:
+        entry = previous[entry]
+    return bool(entry >= begin)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reanon_core.compiled import compiled
 from reanon_core.inference.view.shown_boxes import group_masks_at
 from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.model.history import History, Published
@@ -105,11 +106,29 @@ def real_rows(published: Published) -> Int64:
     return rows
 
 
+@compiled
 def _labels(group: Int32) -> tuple[Int64, int]:
-    """A number for each distinct column, and how many there are."""
-    label, count = np.zeros(group.shape[1], dtype=np.int64), min(1, group.shape[1])
+    """A number for each distinct column, in their lexicographic order, and how many there are."""
+    people, widest = group.shape[1], 0
     for row in group:
-        key = label * (int(row.max(initial=0)) + 2) + (row - ABSENT)
-        different, label = np.unique(key, return_inverse=True)
-        count = len(different)
+        for own in row:
+            widest = max(widest, own - ABSENT)
+    order = np.arange(people)
+    for row in group[::-1]:  # a stable counting sort by one release after the other, the first at the end
+        after = np.zeros(widest + 2, dtype=np.int64)
+        for own in row:
+            after[own - ABSENT + 1] += 1
+        after = np.cumsum(after)
+        sorted_ = np.empty(people, dtype=np.int64)
+        for one in order:
+            sorted_[after[row[one] - ABSENT]] = one
+            after[row[one] - ABSENT] += 1
+        order = sorted_
+    label, count = np.zeros(people, dtype=np.int64), min(1, people)
+    for at in range(1, people):
+        for row in group:
+            if row[order[at]] != row[order[at - 1]]:
+                count += 1
+                break
+        label[order[at]] = count - 1
     return label, count

@@ -6,7 +6,7 @@ import numpy as np
 
 from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Bool, Int32, Int64
-from reanon_core.model.snapshot import TABLE
+from reanon_core.model.snapshot import TABLE, Snapshot
 from reanon_core.techniques.bpg.listing_1 import NO_ATOM, NO_PIECE
 from reanon_core.techniques.bpg.record_pool import RecordPool
 from reanon_core.techniques.bpg.split_tally import NO_ROW
@@ -110,9 +110,21 @@ def update_atoms(
         extent=extent,
         last_value=people.last_value,
         last_qi=people.last_qi,
+        ghost_value=_ghost_values(state, people, snapshot, shown),
         explained=explained,
         reserve=reserve,
     )
+
+
+def _ghost_values(state: BpgState, people: People, snapshot: Snapshot, shown: Int64) -> Int32:
+    """The invented value that stands for each person after the release: a person who is published again has none."""
+    ghost = np.full(len(people.persons), NO_VALUE, dtype=np.int32)
+    if len(state.ghost_value):
+        known = people.before != NOT_BEFORE
+        ghost[known] = state.ghost_value[people.before[known]]
+    place = people.persons.searchsorted(snapshot.persons[shown])
+    ghost[place] = np.where(snapshot.invented[shown], snapshot.sensitive[shown], NO_VALUE)
+    return ghost if (ghost != NO_VALUE).any() else np.empty(0, dtype=np.int32)
 
 
 @compiled

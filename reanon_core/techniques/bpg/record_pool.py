@@ -5,14 +5,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from reanon_core.kernels.siphash import fresh_key, keyed_choices, keyed_permutation, siphash_words
 from reanon_core.model.arrays import Int8, Int32, Int64
 from reanon_core.model.snapshot import INVENTED, REMEMBERED, TABLE, Snapshot
 from reanon_core.techniques.bpg.listing_1 import NO_PIECE, CorrectedPieces
 from reanon_core.techniques.bpg.state import BpgState
 
-PSEUDONYMS = np.iinfo(np.int64)
 NOT_IN_STATE = -1
 """The place in the state of a person who was never published."""
+NOT_INVENTED = -1
+"""Said of a person for whom no value was invented yet."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,22 +70,35 @@ def pool_with_departed(
 
 
 def _invented_values(table: RecordPool, state: BpgState, left: Int64, ell: int, rng: np.random.Generator) -> Int32:
-    """Values for people who left: those of random people in the table, or those that their atom lacks if it has few."""
+    """Values for people who left: those of random people in the table, or those that their atom lacks if it has few.
+
+    A value that was invented for a person before is kept, because a row whose value changes from release to release
+    would be recognised as invented. Only where an atom has too few values, it is replaced.
+    """
     snapshot, known = table.snapshot, np.flatnonzero(table.state_row >= 0)
-    value = snapshot.sensitive[rng.integers(0, snapshot.size, len(left))]
+    before = state.ghost_value[left] if len(state.ghost_value) else np.full(len(left), NOT_INVENTED, dtype=np.int32)
+    drawn = snapshot.sensitive[keyed_choices(len(left), snapshot.size, rng)]
+    kept = before != NOT_INVENTED
+    value = np.where(kept, before, drawn)
     values = len(snapshot.schema.sensitive.values)
-    shown = np.unique(state.atom[table.state_row[known]].astype(np.int64) * values + snapshot.sensitive[known])
-    poor = np.bincount(shown // values, minlength=state.atoms) < ell
     atom = state.atom[left]
-    order = np.argsort(atom, kind="stable")
+    atoms = np.concatenate([state.atom[table.state_row[known]], atom[kept]]).astype(np.int64)
+    shown = np.unique(atoms * values + np.concatenate([snapshot.sensitive[known], before[kept]]))
+    poor = np.bincount(shown // values, minlength=state.atoms) < ell
+    order = np.lexsort((kept, atom))  # those without a value come first
     sorted_atom = atom[order]
     for own in np.unique(atom[poor[atom]]):
         begin, end = shown.searchsorted([own * values, (own + 1) * values])
-        lacking = rng.permutation(np.setdiff1d(np.arange(values), shown[begin:end] - own * values))
+        lacking = _shuffled(np.setdiff1d(np.arange(values), shown[begin:end] - own * values), rng)
         first, last = sorted_atom.searchsorted([own, own + 1])
-        theirs = order[first:last][: len(lacking)]
+        free = int(np.count_nonzero(~kept[order[first:last]]))
+        theirs = order[first:last][: min(len(lacking), max(free, ell - (end - begin)))]
         value[theirs] = lacking[: len(theirs)]
-    return value
+    return value.astype(np.int32)
+
+
+def _shuffled(values: Int64, rng: np.random.Generator) -> Int64:
+    return values[keyed_permutation(len(values), rng)]
 
 
 def published_records(
@@ -91,7 +106,9 @@ def published_records(
 ) -> tuple[RecordPool, Int32]:
     """The table, the added rows that are published and the invented newcomers; and the piece of each row.
 
-    An invented row has no quasi-identifiers of its own: it gets those of a real row of its piece.
+    What is invented is a function of fresh keys: no number of the generator is published, from which its next numbers,
+    and with them the order of the rows, could be computed. An invented row has no quasi-identifiers of its own: it gets
+    those of a real row of its piece.
     """
     snapshot, piece = pool.snapshot, pieces.piece
     if snapshot.origin is not None:
@@ -119,8 +136,8 @@ def _with_newcomers(
     values = len(pool.snapshot.schema.sensitive.values)
     invented = []
     for own in np.flatnonzero(needed):
-        lacking = rng.permutation(np.setdiff1d(np.arange(values), pool.snapshot.sensitive[piece == own]))
-        more = rng.integers(0, values, max(0, int(needed[own]) - len(lacking)))
+        lacking = _shuffled(np.setdiff1d(np.arange(values), pool.snapshot.sensitive[piece == own]), rng)
+        more = keyed_choices(max(0, int(needed[own]) - len(lacking)), values, rng)
         invented.append(np.concatenate([lacking, more])[: needed[own]])
     added = AddedRows(
         _fresh_pseudonyms(len(pieces), np.concatenate([state.persons, pool.snapshot.persons]), rng),
@@ -137,9 +154,9 @@ def _fresh_pseudonyms(count: int, known: Int64, rng: np.random.Generator) -> Int
     """Pseudonyms that no person has, for invented people."""
     found = np.empty(0, dtype=np.int64)
     while len(found) < count:
-        more = rng.integers(PSEUDONYMS.min, PSEUDONYMS.max, count - len(found), dtype=np.int64, endpoint=True)
+        more = siphash_words(np.arange(count - len(found)), fresh_key(rng)).view(np.int64)
         found = np.setdiff1d(np.concatenate([found, more]), known)
-    return rng.permutation(found)
+    return _shuffled(found, rng)
 
 
 def _extended(pool: RecordPool, added: AddedRows) -> tuple[RecordPool, Int64]:

@@ -1,7 +1,7 @@
 """What BPG remembers between releases: the atom of everyone ever published."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast
 
@@ -34,6 +34,7 @@ class BpgState(CodedState):
     extent: Int64  # [2, d] least and greatest code seen of each attribute; [2, 0] before the first release
     last_value: Int32  # [p] the value that was published last of each person; -1 for an invented person
     last_qi: Int32  # [d, p] their quasi-identifiers then; [0, 0] before the first release
+    ghost_value: Int32  # [p] the invented value that stands for a person, or -1; [0] if there is none for anyone
     explained: int
     """The causes of withholding that have been explained to the steward (see withheld_reasons.py)."""
     reserve: int
@@ -43,7 +44,7 @@ class BpgState(CodedState):
         """Freeze the arrays."""
         for name in ("persons", "signature_starts", "extent"):
             object.__setattr__(self, name, frozen(getattr(self, name), np.int64))
-        for name in ("atom", "columns", "values", "signature_releases", "last_value", "last_qi"):
+        for name in ("atom", "columns", "values", "signature_releases", "last_value", "last_qi", "ghost_value"):
             object.__setattr__(self, name, frozen(getattr(self, name), np.int32))
 
     @property
@@ -73,9 +74,16 @@ class BpgState(CodedState):
             extent=np.empty((2, 0), np.int64),
             last_value=none,
             last_qi=np.empty((0, 0), np.int32),
+            ghost_value=none,
             explained=0,
             reserve=0,
         )
+
+    def without_values_of(self, person: int) -> "BpgState":
+        """The state without the record of the person, who from now on counts as invented: they stay in their atom."""
+        forgotten = self.persons == person
+        qi = np.where(forgotten, 0, self.last_qi) if len(self.last_qi) else self.last_qi
+        return replace(self, last_value=np.where(forgotten, -1, self.last_value), last_qi=qi)
 
     def packed(self) -> Mapping[str, Packable]:
         """The state as named arrays and scalars. The names are those of 0.1.0, so that its stores stay readable."""
@@ -93,6 +101,7 @@ class BpgState(CodedState):
             "qi": self.last_qi,
             "met": self.explained,
             "reserve": self.reserve,
+            **({"ghosts": self.ghost_value} if len(self.ghost_value) else {}),
             **self.codebook.packed(),
         }
 
@@ -113,6 +122,7 @@ class BpgState(CodedState):
             extent=cast("Int64", arrays["extent"]),
             last_value=cast("Int32", arrays["last"]),
             last_qi=cast("Int32", arrays["qi"]),
+            ghost_value=cast("Int32", arrays.get("ghosts", np.empty(0, np.int32))),
             explained=cast("int", packed["met"]),
             reserve=cast("int", packed["reserve"]),
             codebook=Codebook.restored(packed),

@@ -1,7 +1,7 @@
 """What Cor-Split remembers between releases."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
 import numpy as np
@@ -45,6 +45,11 @@ class CorSplitState(BucketState):
         membership = Membership.restored(packed)
         state = cls(known.time, known.signatures, known.roster, known.extent, known.qi, number, times, membership)
         return state.with_codebook(known.codebook)
+
+    def without_values_of(self, person: int) -> "CorSplitState":
+        """The state without the person's signatures; the membership keeps who was published together, by number."""
+        kept = self.roster.persons != person
+        return replace(super().without_values_of(person), number=self.number[kept])
 
     def numbers(self, division: Division, laid_out: Int32) -> Int32:
         """The number of each row's person in the membership; one who is published for the first time gets the next.

@@ -274,7 +274,8 @@ class CorSplit:
         if over and self.on_lifespan == "refuse":
             raise Unpublishable(
                 f"{counted(over, 'person was', 'people were')} published {self.max_lifespan} times, which is "
-                f"max_lifespan; leave them out of the snapshot, or set on_lifespan: withhold"
+                f"max_lifespan; leave them out of the snapshot, or set on_lifespan: withhold",
+                persons=snapshot.persons[~kept],
             )
         return kept
 

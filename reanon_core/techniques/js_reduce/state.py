@@ -1,7 +1,7 @@
 """What JS-reduce keeps between releases: the adversary's beliefs, and the transitions counted in the tables."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -30,6 +30,11 @@ class JsReduceState(CodedState):
     extent: Int64  # [2, d] least and greatest code seen of each attribute; [2, 0] before the first release
     beliefs: Beliefs
     counts: TransitionCounts | None
+
+    def without_values_of(self, person: int) -> "JsReduceState":
+        """The state without the beliefs about the person and their window: what they added to the counts stays."""
+        counts = None if self.counts is None else self.counts.without(person)
+        return replace(self, beliefs=self.beliefs.without(person), counts=counts)
 
     def packed(self) -> Mapping[str, Packable]:
         """The state as named arrays and scalars; `seen` are the people of the counts."""

@@ -34,6 +34,8 @@ from reanon_core.techniques.js_reduce.reading import readings
 from reanon_core.techniques.js_reduce.state import JsReduceState
 
 Engine = Literal["omega", "sum", "sinkhorn"]
+LARGEST_EXPECTATIONS = 1 << 27
+"""The most numbers in the table of people and values: 1 GiB, of which three are held at a time."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -203,9 +205,10 @@ class JsReduce:
 
         Paper: [RPB12] Algorithm 1, line 7.
 
-        Raises: Unpublishable if no group satisfies the thresholds.
+        Raises: Unpublishable if no group satisfies the thresholds, or if people and values are too many.
         """
         known, values = self.assumed_knowledge, len(snapshot.schema.sensitive.values)
+        _require_room(snapshot.size, values)
         row_class = known.classes.of(snapshot.qi)
         counts = state.counts
         if counts is not None:
@@ -267,6 +270,19 @@ class JsReduce:
         return (
             f"no group of {self.k} or more rows satisfies t = {self.t} and j = {self.j} in a table of "
             f"{snapshot.size:,} rows ({reasons}); raise t, j or max_run, or lower k"
+        )
+
+
+def _require_room(people: int, values: int) -> None:
+    """Reject people and values that need more memory than most computers have, before it is taken.
+
+    Raises: Unpublishable.
+    """
+    if people * values > LARGEST_EXPECTATIONS:
+        raise Unpublishable(
+            f"js-reduce computes what is expected of each person for each value: with {people:,} people and {values:,} "
+            f"sensitive values {people * values:,} numbers, and at most {LARGEST_EXPECTATIONS:,} are allowed; "
+            f"{LARGEST_EXPECTATIONS // people:,} values, such as groups of these, would work"
         )
 
 

@@ -64,6 +64,8 @@ class Admission:
             withheld["waiting: a sensitive value is too frequent among the new people"] = int(new.sum())
         if self.arrivals.partial.any():
             withheld["waiting: they returned without their whole cell"] = int(self.arrivals.partial.sum())
+        if self.arrivals.closed.any():
+            withheld["for good: a forgotten person was in their cell"] = int(self.arrivals.closed.sum())
         stay = np.concatenate([self.arrivals.stay, np.ones(state.size - len(self.arrivals.stay), np.bool_)])
         state = replace(state, gone=~stay)
         return PublicTable(with_deferred(snapshot, state, self.arrivals), state, stay, withheld)
@@ -78,7 +80,7 @@ def admit(snapshot: Snapshot, state: WorldsState, settings: "Sequential") -> Adm
     _refuse_missing(snapshot)
     arrivals = arrivals_of(snapshot, state)
     refuse_changes(snapshot, state, arrivals.place)
-    _refuse_departures(arrivals, settings)
+    _refuse_departures(snapshot, state, arrivals, settings)
     state = replace(state, time=state.time + 1, extent=extend_extent(snapshot, state.extent))
     known = arrivals.place >= 0
     if known.any():
@@ -98,24 +100,28 @@ def _refuse_bare(snapshot: Snapshot, settings: "Sequential") -> None:
 
 def _refuse_missing(snapshot: Snapshot) -> None:
     """Refuse a column that is empty for some people: worlds need every value."""
-    empty = (snapshot.qi == MISSING).any(axis=1) & ~snapshot.absent
+    lacking = snapshot.qi == MISSING
+    empty = lacking.any(axis=1) & ~snapshot.absent
     if empty.any():
         names = ", ".join(name for name, lacks in zip(snapshot.schema.names, empty, strict=True) if lacks)
         raise Unpublishable(
-            f"{names} is empty for some people, and worlds need every value; fill in the missing values"
+            f"{names} is empty for some people, and worlds need every value; fill in the missing values",
+            persons=snapshot.persons[lacking[empty].any(axis=0)],
         )
 
 
-def _refuse_departures(arrivals: Arrivals, settings: "Sequential") -> None:
+def _refuse_departures(snapshot: Snapshot, state: WorldsState, arrivals: Arrivals, settings: "Sequential") -> None:
     left = int(arrivals.missed.sum())
     if settings.on_delete == "refuse" and left:
         raise Unpublishable(
             f"{counted(left, 'person', 'people')} of earlier releases left the snapshot, and on_delete is refuse, "
             f"because comparing releases would single out a person who leaves alone. Put them back, or set "
-            f"on_delete: defer, which keeps publishing them until their whole cell has left"
+            f"on_delete: defer, which keeps publishing them until their whole cell has left",
+            persons=state.persons[arrivals.missed],
         )
     if settings.on_delete == "refuse" and arrivals.partial.any():
         raise Unpublishable(
             f"{counted(int(arrivals.partial.sum()), 'person', 'people')} returned without their whole cell, and "
-            f"on_delete is refuse; put the others back too, or set on_delete: defer, which withholds them meanwhile"
+            f"on_delete is refuse; put the others back too, or set on_delete: defer, which withholds them meanwhile",
+            persons=snapshot.persons[arrivals.partial],
         )

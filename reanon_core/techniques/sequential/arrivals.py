@@ -20,6 +20,7 @@ class Arrivals:
     left: Bool  # [people of the state] no longer in the snapshot, but published again
     missed: Bool  # [people of the state] published so far, and not in the snapshot
     partial: Bool  # [n] people of the snapshot who returned without their whole cell
+    closed: Bool  # [n] people of the snapshot whose cell has left for ever, because one of it is forgotten
 
 
 def arrivals_of(snapshot: Snapshot, state: WorldsState) -> Arrivals:
@@ -36,7 +37,9 @@ def arrivals_of(snapshot: Snapshot, state: WorldsState) -> Arrivals:
     partial = np.zeros(snapshot.size, dtype=np.bool_)
     known = place >= 0
     partial[known] = ~stay[place[known]]
-    return Arrivals(place, stay, stay & ~here, ~here & ~state.gone, partial)
+    closed = np.zeros(snapshot.size, dtype=np.bool_)
+    closed[known] = state.closed[place[known]]
+    return Arrivals(place, stay, stay & ~here, ~here & ~state.gone, partial & ~closed, closed)
 
 
 def refuse_changes(snapshot: Snapshot, state: WorldsState, place: Int64) -> None:
@@ -57,17 +60,19 @@ def refuse_changes(snapshot: Snapshot, state: WorldsState, place: Int64) -> None
         (name, codes[known], state.qi[i, at], MISSING)
         for i, (name, codes) in enumerate(zip(schema.names, snapshot.qi, strict=True))
     ]
-    complaints = []
+    complaints, concerned = [], np.zeros(len(known), np.bool_)
     for name, now, before, unknown in columns:
-        changed = int(((now != before) & (before != unknown) & (now != unknown)).sum())
-        if changed:
-            complaints.append(f"{counted(changed, 'person has', 'people have')} a changed value of {name}")
-        lost = int(((now == unknown) & (before != unknown)).sum())
-        if lost:
-            complaints.append(f"{name} is now empty for {counted(lost, 'person', 'people')}")
+        changed = (now != before) & (before != unknown) & (now != unknown)
+        if changed.any():
+            complaints.append(f"{counted(int(changed.sum()), 'person has', 'people have')} a changed value of {name}")
+        lost = (now == unknown) & (before != unknown)
+        if lost.any():
+            complaints.append(f"{name} is now empty for {counted(int(lost.sum()), 'person', 'people')}")
+        concerned |= changed | lost
     if complaints:
         raise Unpublishable(
-            f"{'; '.join(complaints)}. The worlds are built from the values published before; restore these values"
+            f"{'; '.join(complaints)}. The worlds are built from the values published before; restore these values",
+            persons=snapshot.persons[known[concerned]],
         )
 
 

@@ -47,7 +47,7 @@ class NotDiverse(Unpublishable):
 
     def redacted(self) -> str:
         """The sentence without the value."""
-        return f"the new people are not {self.ell}-diverse: a value {self._rest}"
+        return f"the new people are not {self.ell}-diverse: a value {self._rest}{self.remark}"
 
 
 @dataclass(frozen=True, eq=False)

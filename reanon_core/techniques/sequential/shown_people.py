@@ -64,9 +64,11 @@ def _refuse_unknown(table: Snapshot, published: Bool) -> None:
         if (table.columns is None or name in table.columns) and lacking[published].any()
     ]
     if lacking_columns:
+        shown = [lacking for name, lacking in columns if table.columns is None or name in table.columns]
         raise Unpublishable(
             f"the source has no {' and '.join(lacking_columns)} who left and must still be published; "
-            f"leave the column out of the releases until their cells have left"
+            f"leave the column out of the releases until their cells have left",
+            persons=table.persons[published & np.any(shown, axis=0)],
         )
 
 

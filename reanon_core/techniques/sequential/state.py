@@ -92,6 +92,24 @@ class WorldsState(CodedState):
         new_other[:, place] = np.where(self.other[:, place] == UNPUBLISHED, other, self.other[:, place])
         return replace(self, qi=new_qi, other=new_other)
 
+    @property
+    def closed(self) -> Bool:
+        """People who share a cell with a forgotten person, bool[n]: a cell leaves as a whole, and theirs has left."""
+        forgotten = self.sensitive == UNPUBLISHED
+        return np.isin(self.cell, self.cell[forgotten])
+
+    def without_values_of(self, person: int) -> "WorldsState":
+        """The state without the person's values. Their cell leaves with them: none of its worlds can go on without."""
+        forgotten = self.persons == person
+        gone = self.gone | np.isin(self.cell, self.cell[forgotten])
+        return replace(
+            self,
+            qi=np.where(forgotten, MISSING, self.qi).astype(np.int32),
+            sensitive=np.where(forgotten, UNPUBLISHED, self.sensitive).astype(np.int32),
+            other=np.where(forgotten, UNPUBLISHED, self.other).astype(np.int32),
+            gone=gone,
+        )
+
     def packed(self) -> Mapping[str, Packable]:
         """The state as named arrays and scalars."""
         return {

@@ -58,6 +58,7 @@ class Sequential:
         weakest={"ell": 2},
         columns_vary=True,
         has_worlds=True,
+        leave_together=True,
         has_readings=True,
         former_defaults={"buckets": "mondrian"},
     )

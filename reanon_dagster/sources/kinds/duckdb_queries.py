@@ -58,9 +58,9 @@ class DuckdbSource(Source):
         try:
             with closing(self._connect(folder, release)) as connection:
                 return connection.sql(self._select(connection, release)).limit(1).fetchone() is not None
-        except duckdb.CatalogException:
-            return False
         except duckdb.Error as error:
+            if _is_missing_table(error):
+                return False
             raise InvalidSnapshot(self._problem(folder, release, error)) from error
 
     def version(self, folder: Path, release: str) -> str:
@@ -77,9 +77,9 @@ class DuckdbSource(Source):
         try:
             with closing(self._connect(folder, release)) as connection:
                 data = connection.execute(self._select(connection, release)).to_arrow_table()
-        except duckdb.CatalogException as error:
-            raise self.missing(folder, release) from error
         except duckdb.Error as error:
+            if _is_missing_table(error):
+                raise self.missing(folder, release) from error
             raise InvalidSnapshot(self._problem(folder, release, error)) from error
         return SourceTable(data, data.column_names, "source.query")
 
@@ -117,7 +117,9 @@ class DuckdbSource(Source):
             raise self.missing(folder, release)
         # Also without access to files DuckDB would load extensions, which may bring it back.
         closed: Settings = {"enable_external_access": False, "autoinstall_known_extensions": False}
-        return duckdb.connect(str(path), read_only=True, config={} if self.external else closed)
+        # A name that no table has must never find a variable of ours.
+        config: Settings = {"python_enable_replacements": False, **({} if self.external else closed)}
+        return duckdb.connect(str(path), read_only=True, config=config)
 
     def _problem(self, folder: Path, release: str, error: "Error") -> Problem:
         """The failure in a sentence. Only errors about the query's text are quoted: others may quote the data."""
@@ -128,6 +130,13 @@ class DuckdbSource(Source):
         if isinstance(error, duckdb.IOException):
             rule = "be a DuckDB file that no other program holds open"
             return Problem("source.duckdb", rule, self.describe(folder, release))
-        quotable = isinstance(error, duckdb.ParserException | duckdb.BinderException)
+        quotable = isinstance(error, duckdb.ParserException | duckdb.BinderException | duckdb.CatalogException)
         reason = str(error).splitlines()[0] if quotable else type(error).__name__
         return Problem("source.query", f"run for {release}", help=reason)
+
+
+def _is_missing_table(error: "Error") -> bool:
+    """Whether a query failed because its table does not exist yet; a missing function is an error of the query."""
+    import duckdb
+
+    return isinstance(error, duckdb.CatalogException) and "Table with name" in str(error)

@@ -8,6 +8,9 @@ from reanon_core.model.errors import InvalidSnapshot, Problem
 if TYPE_CHECKING:
     import pyarrow as pa
 
+MAGIC = b"PAR1"
+"""How a parquet file begins and ends."""
+
 
 def read_parquet(data: bytes, columns: Sequence[str], label: str) -> tuple["pa.Table", list[str]]:
     """Those of the columns that exist, and the names of all columns.
@@ -21,9 +24,18 @@ def read_parquet(data: bytes, columns: Sequence[str], label: str) -> tuple["pa.T
         file = parquet.ParquetFile(pa.BufferReader(data))
         names = list(file.schema_arrow.names)
         table = file.read(columns=[name for name in columns if name in names])
-    except (pa.ArrowException, OSError):
-        raise InvalidSnapshot(Problem(label, "be a parquet file that can be read")) from None
+    except (pa.ArrowException, OSError, ValueError):  # of Arrow, about bytes: a text that is no UTF-8 is a ValueError
+        raise InvalidSnapshot(Problem(label, "be a parquet file that can be read", help=_advice(data))) from None
     twice = [name for name in columns if names.count(name) > 1]
     if twice:
         raise InvalidSnapshot(Problem(label, "have every column once", ", ".join(twice)))
     return table, names
+
+
+def _advice(data: bytes) -> str:
+    """What may have happened to a file that Arrow cannot read."""
+    if not data.startswith(MAGIC):
+        return "it does not begin as one; let its name end in .csv if it is a csv file"
+    if not data.endswith(MAGIC):
+        return "it is cut off; copy it again"
+    return "it is damaged, or of a kind that Arrow cannot read; write it again"

@@ -86,3 +86,15 @@ def test_homes_hold_all_rows_of_their_value_and_at_most_their_share_of_the_rows(
         assert layers == left[list(signature)].min()
         left[list(signature)] -= layers
         assert is_eligible(left, m)
+
+
+def test_assignment_of_many_values_visits_the_buckets_of_a_step_and_no_others() -> None:
+    """Two regions of 20,000 values: a scan of all buckets at each step would take minutes."""
+    pool = array([2, 3] * 10_000)
+    signatures, depth = Signatures.of([]), array([])
+    for own in (pool, pool[::-1].copy()):
+        signatures, layers = assign(signatures, depth, own, 3, "stable")
+        depth = np.append(depth, np.zeros(signatures.count - len(depth), np.int64)) + layers
+        assert (
+            np.bincount(signatures.values, signatures.per_slot(layers), len(own)).astype(int).tolist() == own.tolist()
+        )

@@ -198,15 +198,23 @@ def test_a_snapshot_corrected_before_its_release_is_published_is_taken(maker: Ma
     assert read_view(load_series(maker.path)).records[0].people == 120
 
 
-def test_a_snapshot_much_smaller_than_the_one_before_is_a_warning(maker: Maker, tmp_path: Path) -> None:
+def test_a_snapshot_much_larger_than_the_one_before_is_refused_until_a_person_accepts_it(
+    maker: Maker, tmp_path: Path
+) -> None:
     maker.make("r1")
-    correct(tmp_path, "r2", people(60))
-    result = maker.make("r2")
-    assert result.success
-    drift = next(one for one in result.get_asset_check_evaluations() if one.check_name == "drift")
-    assert not drift.passed
-    assert drift.severity is dg.AssetCheckSeverity.WARN
-    assert "-75.0%" in (drift.description or "")
+    correct(tmp_path, "r2", people(960))
+    for config, severity, told in (
+        ({}, dg.AssetCheckSeverity.ERROR, "--accept-drift REASON (accept_drift in Dagster)"),
+        ({"accept_drift": "one ward closed"}, dg.AssetCheckSeverity.WARN, "(one ward closed)"),
+    ):
+        result = maker.make("r2", config=config)
+        assert result.success == bool(config)
+        drift = next(one for one in result.get_asset_check_evaluations() if one.check_name == "drift")
+        assert not drift.passed
+        assert drift.severity is severity
+        assert "+300.0%" in (drift.description or "")
+        assert told in (drift.description or "")
+    assert read_view(load_series(maker.path)).summary.accepted["r2"][0].reason == "one ward closed"
 
 
 def test_the_command_and_the_assets_can_take_turns(maker: Maker, tmp_path: Path) -> None:

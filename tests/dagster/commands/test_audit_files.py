@@ -256,7 +256,7 @@ def test_every_problem_of_every_file_is_said_at_once(paper: Path, capsys: pytest
     assert captured.out == ""
     said = [line.removeprefix(f"reanon: {paper}/").split("; ")[0] for line in captured.err.splitlines()]
     expected = [
-        ("first.csv: age ('young0', 'young1', 'young2', 'young3', 'young4' and 2 more in 7 rows)", "be a number, an"),
+        ("first.csv: age (7 different values in 7 rows)", "be a number, an"),  # they could be ids
         ("first.csv: disease (empty in row 8)", "have a value in every row"),
         ("second.csv: column zip", "be there, or zip_min and zip_max"),
         ("second.csv: column disease", "be there"),

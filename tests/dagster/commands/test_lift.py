@@ -56,8 +56,9 @@ def test_a_failed_audit_halts_the_series_until_a_person_lifts_the_halt(
         assert "run `reanon lift SERIES.yaml --because REASON`" in told
     with pytest.raises(Refused, match="is halted"):
         open_series(series).publish()
-    assert main(["status", str(series)]) == 0
+    assert main(["status", str(series)]) == 1
     shown = capsys.readouterr()
+    assert "clinic: r1/table.csv was changed" in shown.err
     assert "clinic is halted since" in shown.err
     assert "halted" in shown.out
     table.write_bytes(right)
@@ -86,7 +87,10 @@ def test_a_halt_may_be_lifted_while_the_cause_stands_with_a_warning_and_the_next
     main(["audit", str(series), "--attack", "intersection", "--quiet"])
     capsys.readouterr()
     assert main(["lift", str(series), "--because", "withdrawn by court order", "--quiet"]) == 0
-    assert "still wrong, so that the next audit may halt the series again: r1/table.csv is" in capsys.readouterr().err
+    assert (
+        "accepted, although the next audit may halt the series again: r1/table.csv is missing"
+        in capsys.readouterr().err
+    )
     assert main(["publish", str(series), "--quiet"]) == 0
     assert main(["audit", str(series), "--attack", "intersection", "--quiet"]) == 1
     assert main(["publish", str(series), "--quiet"]) == 1
@@ -134,9 +138,12 @@ def test_a_forged_release_with_matching_hashes_is_noticed_by_the_ledger(
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["files"]["table.csv"]["sha256"] = hashlib.sha256(forged.read_bytes()).hexdigest()
     (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert main(["verify", str(folder.parent), "--quiet"]) == 1
+    assert "clinic.head.json has another sha256 of r2/manifest.json" in capsys.readouterr().err
+    (folder.parent.parent / "clinic.head.json").unlink()
     assert main(["verify", str(folder.parent), "--quiet"]) == 0  # no later manifest names it
     found = audit_release(load_series(series), "r2")
     assert found is not None
-    assert found.flaws == ("r2/manifest.json is not the manifest that the ledger records",)
+    assert "r2/manifest.json is not the manifest that the ledger records" in found.flaws
     assert main(["publish", str(series), "--quiet"]) == 1
-    assert "r2/manifest.json is not the manifest" in capsys.readouterr().err
+    assert "clinic.head.json has another sha256 of r2/manifest.json" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from builders.faults import Forgetful
-from builders.series import SERIES, lively, people, write_series
+from builders.series import DEFAULT_BRAKES, SERIES, lively, people, write_series
 
 from reanon_dagster.cli import main
 
@@ -40,7 +40,7 @@ def test_before_the_first_release_the_snapshot_is_judged_and_no_file_is_written(
 
 def test_a_drift_that_publish_refuses_would_be_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     snapshots = {"r1": people(120), "r2": people(60)}
-    path = write_series(tmp_path, text=SERIES + "max_drift: 0.3\n", snapshots=snapshots)
+    path = write_series(tmp_path, text=DEFAULT_BRAKES + "max_drift: 0.3\n", snapshots=snapshots)
     assert main(["publish", str(path), "--quiet"]) == 0
     code, out, err = validated(path, capsys)
     assert (code, out) == (1, "")
@@ -114,7 +114,7 @@ def test_a_lost_store_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[
     (tmp_path / "private").rename(tmp_path / "lost")
     code, _, err = validated(path, capsys)
     assert code == 1
-    assert "its private store does not know" in err
+    assert "the private store does not know" in err
 
 
 def test_a_series_without_a_next_snapshot_or_a_next_release_is_valid(

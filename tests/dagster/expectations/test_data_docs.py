@@ -99,7 +99,7 @@ def test_data_docs_hold_rules_and_counts_of_every_release(documented: Path) -> N
     assert "people compared 192" in page
     assert page.count("no violations") == 6
     page = shown_page(documented, "r2", "snapshot")
-    assert "Must have greater than or equal to 120 and less than or equal to 360 rows." in page
+    assert "Must have greater than or equal to 0 and less than or equal to 480 rows." in page
     assert "age must lie from 0 to 110 0% unexpected" in page
     assert (
         "patient Status Expectation Observed Value is a required field. -- values must never be null. 100% not null"

@@ -14,8 +14,8 @@ from builders.series import EDUCATION, people, write_series
 from reanon_core.model.errors import InvalidSnapshot
 from reanon_dagster.expectations.evaluation import evaluate
 from reanon_dagster.expectations.raw_frame import raw_frame
-from reanon_dagster.expectations.snapshot_rules import drift_rule, snapshot_rules
-from reanon_dagster.releasing.drift import drift_of
+from reanon_dagster.expectations.snapshot_rules import size_rule, snapshot_rules
+from reanon_dagster.releasing.brakes import allowed_change
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.sources.snapshot_reader import read_raw_table, read_snapshot
@@ -123,16 +123,18 @@ def test_typed_sources_are_judged_like_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("drift", [None, 0.3, 0.7])
-def test_the_drift_is_judged_like_the_check_drift(drift: float | None, tmp_path: Path) -> None:
+def test_the_change_in_size_is_judged_like_the_brake(drift: float | None, tmp_path: Path) -> None:
     text = TEXT + (f"max_drift: {drift}\n" if drift else "")
     (tmp_path / "education.csv").write_text(EDUCATION)
     series = load_series(write_series(tmp_path, text=text), lazily=True)
     for before in (1, 7, 10, 100, 999):
-        rule = drift_rule(series, before, drift or 0.5)
-        assert rule.severity == ("critical" if drift else "warning")
+        allowed = allowed_change(series, before)
+        assert allowed is not None
+        rule = size_rule(before, allowed)
         for now in range(2 * before + 2):
             within = rule.arguments["min_value"] <= now <= rule.arguments["max_value"]
-            assert within == drift_of(series, now, before).small, (now, before)
+            small = abs(now - before) / before <= (drift or 0.5) or (drift is None and abs(now - before) < 50)
+            assert within == small, (now, before)
 
 
 def loads_great_expectations(statement: str, folder: Path = ROOT) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from builders.faults import Forgetful
-from builders.series import SERIES, lively, people, write_series
+from builders.series import DEFAULT_BRAKES, SERIES, lively, people, write_series
 
 from reanon_core.model.errors import Refused
 from reanon_core.model.release import Release
@@ -119,6 +119,7 @@ def require_whole_releases(folder: Path) -> None:
         previous = hashlib.sha256(text).hexdigest()
 
 
+@pytest.mark.slow  # tests/trust kills at file calls in every run
 def test_a_kill_at_any_moment_leaves_whole_releases_and_the_next_command_goes_on(tmp_path: Path) -> None:
     text = SERIES.replace("[r1, r2, r3, r4, r5]", str([f"r{i:02d}" for i in range(1, 17)]))
     snapshots = {f"r{i:02d}": people(1500) for i in range(1, 17)}
@@ -174,8 +175,8 @@ def test_a_snapshot_that_drifted_too_far_is_refused_where_the_series_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     snapshots = {"r1": people(120), "r2": people(60)}
-    series = write_series(tmp_path, text=SERIES + "max_drift: 0.3\n", snapshots=snapshots)
+    series = write_series(tmp_path, text=DEFAULT_BRAKES + "max_drift: 0.3\n", snapshots=snapshots)
     assert main(["backfill", str(series)]) == 1
     assert "120 people before, 60 now (-50.0%), and max_drift is 0.3" in capsys.readouterr().err
-    series.write_text(SERIES + "max_drift: 0.6\n")
+    series.write_text(DEFAULT_BRAKES + "max_drift: 0.6\n")
     assert main(["backfill", str(series), "--quiet"]) == 0

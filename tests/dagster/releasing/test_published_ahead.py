@@ -38,7 +38,7 @@ def test_an_older_private_folder_publishes_no_second_version_of_a_release(
     name, *options = command.split()
     assert main([name, str(series), *options]) == 1
     told = capsys.readouterr().err
-    assert "published releases that its private store does not know (r2)" in told
+    assert "has releases that the private store does not know (r2)" in told
     assert "restore the latest private folder from a backup" in told
     assert digests(tmp_path / "published") == before
     assert main(["audit", str(series), "--attack", "intersection", "--quiet"]) == 1

@@ -1,6 +1,7 @@
 """Releases with different columns, from series.yaml to the published files and back."""
 
 import json
+import re
 from pathlib import Path
 
 import dagster as dg
@@ -208,3 +209,18 @@ def test_the_assets_publish_releases_of_different_columns(series: Path) -> None:
         assert shown == ["age_min", "age_max", "job_min", "job_max", "blood"]
         assert "groups" not in out
         assert float(maker.metadata("evidence")["people exposed by intersection"].value) == 0  # type: ignore[arg-type]
+
+
+def test_a_cell_leaves_with_its_forgotten_person_and_the_series_goes_on(
+    series: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also with on_delete: refuse, which is the default: no one can put a forgotten person back."""
+    assert run("backfill", series, "--to", "r2", "--quiet") == 0
+    assert run("forget", series, "--id", "Zacharias-000007") == 0
+    assert "people of the same cell are withheld from now on too" in capsys.readouterr().out
+    assert run("publish", series) == 0
+    told = capsys.readouterr().out
+    (withheld,) = re.findall(r"(\d+) withheld \(for good: a forgotten person was in their cell\)", told)
+    assert 2 <= int(withheld) <= 4  # a cell has ell to 2 ell - 1 people, and ell is 3
+    assert f"published {119 - int(withheld)} rows" in told
+    assert run("audit", series, "--quiet", "--attack", "intersection") == 0

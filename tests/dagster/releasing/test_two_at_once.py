@@ -10,11 +10,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from builders.series import lively, write_series
+from builders.series import begin, lively, write_series
 
 from reanon_dagster.cli import main
 from reanon_dagster.releasing import series_view
-from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.series.series import Series
 from reanon_dagster.storage.connection import opened
 
@@ -54,8 +53,7 @@ def test_a_first_release_that_two_processes_publish_at_once_is_published_once(
     series: Path, tmp_path: Path, pause: float, begun: bool
 ) -> None:
     if begun:
-        (tmp_path / "private" / "clinic").mkdir(parents=True)
-        (tmp_path / "private" / "clinic" / "pseudonym.key").write_bytes(bytes(16))
+        begin(series)
     command = [sys.executable, "-m", "reanon_dagster.cli", "publish", str(series), "--release", "r1"]
     ended = both(command, pause=pause)
     for code, said in ended:
@@ -98,14 +96,13 @@ def test_only_one_at_a_time_looks_for_the_store_and_makes_it(tmp_path: Path, mon
 def test_a_release_that_comes_out_while_the_view_is_read_is_not_taken_for_a_lost_memory(
     series: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read_view = series_view.read_view
+    require_unchanged = series_view.require_unchanged
 
-    def read_and_be_late(series_: Series) -> SeriesView:
-        view = read_view(series_)
-        monkeypatch.setattr(series_view, "read_view", read_view)
+    def be_late(series_: Series, frozen: str | None) -> None:
+        monkeypatch.setattr(series_view, "require_unchanged", require_unchanged)
         assert main(["publish", str(series), "--quiet"]) == 0
-        return view
+        require_unchanged(series_, frozen)
 
-    monkeypatch.setattr(series_view, "read_view", read_and_be_late)
+    monkeypatch.setattr(series_view, "require_unchanged", be_late)
     assert main(["publish", str(series), "--release", "r1"]) == 1
     assert "in the meantime; try again" in capsys.readouterr().err

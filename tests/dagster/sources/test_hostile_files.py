@@ -127,3 +127,92 @@ def test_a_trace_as_csv_is_for_its_owner_alone(published: Path) -> None:
     assert main(["trace", str(published), "--release", "r1", "--out", str(out), "--quiet"]) == 0
     assert out.stat().st_mode & 0o777 == 0o600
     assert out.read_text().splitlines()[0] == '"id","row"'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "age,name,disease\n" + "".join(f"Zacharias {chr(97 + at)},{at},flu\n" for at in range(9)),
+        "age,name,disease\n" + "".join(f"{104822 + at},{at},flu\n" for at in range(9)),
+        "name,age,disease\n104822,104823,flu\n104823,31,cold\n104824,104822,cold\n",
+        "name,age,disease\nAB-104822,CD-104833,flu\nAB-104823,31,cold\n",
+        "name,age,disease\nZacharias,3 Zacharias 0,flu\nYolanda,31,cold\n",
+    ],
+    ids=["names for ages", "numbers for ages", "numbers", "the same shape", "inside a cell"],
+)
+def test_ids_in_another_column_are_not_quoted(tmp_path: Path, text: str) -> None:
+    (tmp_path / "r1.csv").write_text(text)
+    series = declared(tmp_path, "{path: '{release}.csv', id: name}", columns={"age": "{domain: [0, 110]}"})
+    told = "\n".join(sentences_of(read_snapshot, series, "r1", KEY, ()))
+    assert "age" in told
+    assert not any(id_ in told for id_ in ("Zacharias", "Yolanda", "1048"))
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("select * from visits where quarter = '{release}' and getenv('HOME') is not null", "getenv does not exist"),
+        ("select * from peek where quarter = '{release}'", "read no file"),
+        ("select * from leak() where '{release}' = 'r1'", "read no file"),
+        ("select * from query('copy visits to x') where '{release}' = 'r1'", "single SELECT"),
+        ("with x as (delete from visits returning *) select * from x where '{release}' = 'r1'", "needs a SELECT"),
+        ("pragma database_list; select '{release}'", "be one SELECT"),
+        ("select * from connection where '{release}' = 'r1'", "must be there"),
+        ("select * from duckdb_secrets() where '{release}' = 'r1'", "read no file"),
+    ],
+)
+def test_a_query_has_no_way_around(queried, tmp_path: Path, query: str, told: str) -> None:
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+        connection.execute(f"create view peek as select *, 'r1' as quarter from read_csv('{tmp_path}/other.csv')")
+        connection.execute(f"create macro leak() as table select * from read_csv('{tmp_path}/other.csv')")
+    series = queried(query)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    sentence = "\n".join(sentences_of(read_snapshot, series, "r1", KEY, ()))
+    assert told in sentence
+    assert "Zacharias" not in sentence
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (TEXT.encode(), "let its name end in .csv"),
+        (b"PAR1" + bytes(40), "cut off"),
+        (b"PAR1" + bytes(40) + b"PAR1", "damaged"),
+        (b"", "does not begin as one"),
+    ],
+)
+def test_what_is_no_parquet_file_is_named(tmp_path: Path, content: bytes, told: str) -> None:
+    (tmp_path / "r1.parquet").write_bytes(content)
+    series = declared(tmp_path, "{path: '{release}.parquet', id: name}", columns={"age": "{}"})
+    (sentence,) = sentences_of(read_snapshot, series, "r1", KEY, ())
+    assert told in sentence
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "begin with a line of column names"),
+        (TEXT.replace("age", "name", 1).encode(), "every column once"),
+        (TEXT.replace("age", "x" * 60_000).encode(), "column age must be in"),
+        (TEXT.replace("30", "3" * 5_000).encode(), "age"),
+        (TEXT.replace("30", "1e400").encode(), "age"),
+        (TEXT.replace("30", "\x1b[31m7\u2028").encode(), "\\x1b[31m7\\u2028"),
+        ((",".join(f"c{at}" for at in range(10_000)) + "\n").encode(), "have the columns name, age, disease"),
+        (b"\x28\xb5\x2f\xfd" + bytes(20), "zstd"),
+        (TEXT.encode("latin-1").replace(b"flu", b"gr\xfcn"), "source.encoding"),
+    ],
+    ids=["empty", "twice", "long name", "long number", "huge", "terminal", "many columns", "zstd", "latin-1"],
+)
+def test_an_odd_csv_file_is_refused_in_a_short_line(written, content: bytes, told: str) -> None:
+    sentences = sentences_of(read_snapshot, written(content), "r1", KEY, ())
+    assert told in sentences[0]
+    for sentence in sentences:
+        assert len(sentence) < 1000
+        assert sentence.isprintable()
+        assert "Zacharias" not in sentence
+
+
+@pytest.mark.parametrize("content", [b"\xef\xbb\xbf" + TEXT.encode(), TEXT.replace("\n", "\r\n").encode()])
+def test_a_byte_order_mark_and_windows_line_ends_are_read(written, content: bytes) -> None:
+    assert read_snapshot(written(content), "r1", KEY, ()).snapshot.size == 2

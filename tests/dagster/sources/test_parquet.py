@@ -83,4 +83,4 @@ def test_a_file_that_is_no_parquet_file_is_a_plain_sentence(series, tmp_path):
     found = sentences_of(
         read_snapshot, series("{path: '{release}.parquet', id: name}", columns={"age": "{}"}), "r1", KEY, ()
     )
-    assert found == ["r1.parquet must be a parquet file that can be read"]
+    assert found == ["r1.parquet must be a parquet file that can be read; it is cut off; copy it again"]

@@ -1,5 +1,6 @@
 """The equations that sums of groups give hold in every world, also where the values of the groups do not cancel."""
 
+from collections import Counter
 from random import Random
 
 import numpy as np
@@ -10,8 +11,9 @@ from oracles.histories import ledger_of
 
 from reanon_core.attacks.linear import LinearAttack
 from reanon_core.inference.linear.components import Incidence
-from reanon_core.inference.linear.equations import Equation, find_equations
+from reanon_core.inference.linear.equations import Equation, Side, _all_sums, _of_sums, find_equations
 from reanon_core.inference.view.known_groups import known_groups
+from reanon_core.inference.view.membership import Membership
 from reanon_core.model.ledger import Ledger
 
 LETTERS = {letter: at for at, letter in enumerate("abcdefgh")}
@@ -44,6 +46,36 @@ def test_every_equation_holds_in_every_world(seed: int) -> None:
     found = equations(ledger)
     for world in worlds(groups_of(ledger.entries)):
         assert all(holds(equation, world, values) for equation in found)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_each_equation_of_a_sum_is_found_once_and_none_is_lost(seed: int) -> None:
+    ledger = foreign_ledger(Random(seed), people=7)
+    known = known_groups(ledger.history(), ledger.knowledge())
+    membership = known.membership.writable()
+    sums = _all_sums(membership, 2, 4, 4096)
+    everyone = {
+        _key(membership, dict(zip(groups, signs, strict=True)))
+        for groups, signs in zip(sums.group.tolist(), sums.sign.tolist(), strict=True)
+    }
+    found = [(one.added, one.subtracted, any(one.unidentified)) for one in _of_sums(known, 2, 4)]
+    assert len(found) == len(set(found))
+    assert set(found) == everyone
+
+
+def _key(membership: Membership, signs: dict[int, int]) -> tuple[Side, Side, bool]:
+    """The people on both sides of a sum, the lowest first, and whether rows of no one are left."""
+    weight: Counter[int] = Counter()
+    others = 0
+    for group, sign in signs.items():
+        if group >= 0:
+            people = membership.members(group)
+            others += int(membership.size[group]) - len(people)
+            weight.update(dict.fromkeys(people, sign))
+    added, subtracted = (tuple(sorted(of.elements())) for of in (+weight, -weight))
+    return *(
+        (subtracted, added) if subtracted and (not added or subtracted < added) else (added, subtracted)
+    ), others > 0
 
 
 def determined(groups: list[Group]) -> set[int]:
@@ -87,3 +119,12 @@ def test_groups_without_a_common_solution_state_no_equation() -> None:
     both = Incidence([[0, 1], [0, 1]], [0, 0])
     assert list(both.equations(np.array([[1, 1, 0], [1, 0, 1]]), 2)) == []
     assert list(both.equations(np.array([[1, 1, 0], [1, 1, 0]]), 2)) != []
+
+
+def test_another_knowledge_of_the_same_history_gives_other_known_groups() -> None:
+    ledger = foreign_ledger(Random(1), people=7)
+    history, one, other = ledger.history(), ledger.knowledge(), ledger.knowledge()
+    first = known_groups(history, one)
+    assert known_groups(history, one) is first
+    assert known_groups(history, other) is not first
+    assert known_groups(ledger.history(), one) is not first

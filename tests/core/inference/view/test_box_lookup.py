@@ -45,7 +45,9 @@ def test_a_point_gets_the_mask_of_every_box_that_contains_it(
     words = random.choice([1, 2])
     bits = [[1 << random.randrange(64) for _ in range(words)] for _ in range(boxes)]
     masks = np.array(bits, np.uint64).reshape(boxes, words)
-    assert np.array_equal(masks_at(qi, some, masks), expected(qi, some, masks))
+    indexed, scanned = masks_at(qi, some, masks, scanned=-1), masks_at(qi, some, masks)
+    assert np.array_equal(indexed, expected(qi, some, masks))
+    assert np.array_equal(scanned, indexed)
 
 
 @pytest.mark.parametrize("codes", [40, 2**30])
@@ -67,7 +69,7 @@ def test_more_attributes_than_one_key_can_hold_are_distinguished() -> None:
     low = np.minimum(qi[:, :20], qi[:, 20:40])
     some = Boxes(low, np.maximum(qi[:, :20], qi[:, 20:40]), np.zeros(low.shape, np.int8))
     masks = (np.uint64(1) << np.arange(20, dtype=np.uint64))[:, None]
-    assert np.array_equal(masks_at(qi, some, masks), expected(qi, some, masks))
+    assert np.array_equal(masks_at(qi, some, masks, scanned=-1), expected(qi, some, masks))
 
 
 @pytest.mark.parametrize("values", [1, 63, 64, 65, 130])

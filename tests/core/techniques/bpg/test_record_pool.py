@@ -1,6 +1,7 @@
 """Queries, dirty records, people who left, invented ones, and partitioners of other people."""
 
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -11,9 +12,11 @@ from reanon_core.checks.atoms import Atoms
 from reanon_core.checks.well_formedness import WellFormedness
 from reanon_core.model.errors import InvalidParameter, Refused, Unpublishable
 from reanon_core.model.ledger import Entry
+from reanon_core.model.publication import Publication
 from reanon_core.model.release import Auxiliary, Release
 from reanon_core.model.snapshot import INVENTED, REMEMBERED, Snapshot
 from reanon_core.publishing import publish
+from reanon_core.techniques.bpg.state import BpgState
 from reanon_core.techniques.bpg.technique import Bpg
 
 FOUR = table([1, 2, 3, 4], [0, 1, 2, 3])
@@ -133,6 +136,77 @@ def test_an_invented_newcomer_never_comes_back_as_a_real_person() -> None:
         publish(Bpg(pool="stored", **rest), lonely, first.state, np.random.default_rng(0))
     again = publish(Bpg(variant="ghost", **rest), lonely, first.state, np.random.default_rng(0))
     assert again.auxiliary.total == 1
+
+
+def invented_values(found: list[tuple[Snapshot, Publication[BpgState]]]) -> list[dict[int, int]]:
+    """The invented value of each person in each release."""
+    return [
+        {int(pool.persons[row]): int(pool.sensitive[row]) for row in np.flatnonzero(pool.invented)}
+        for _, publication in found
+        if (pool := publication.record_pool) is not None
+    ]
+
+
+def test_a_ghost_keeps_its_value_so_that_two_releases_do_not_tell_which_row_is_invented() -> None:
+    people = list(range(1, 13))
+    everyone, stayed = table(people, [i % 4 for i in people]), table(people[:8], [i % 4 for i in people[:8]])
+    for technique, snapshots in (
+        (Bpg(k=12, ell=2, reserve=1, variant="ghost"), [everyone, stayed, stayed, stayed]),
+        (Bpg(k=5, ell=3, reserve=1, variant="ghost"), [table([7, 8, 9], [1, 1, 1])] * 4),
+    ):
+        releases = [values for values in invented_values(published(technique, snapshots)) if values]
+        assert len(releases) >= 3
+        assert all(values == releases[0] for values in releases)
+
+
+def test_a_ghost_gets_another_value_only_where_its_atom_would_have_too_few() -> None:
+    first, left = table([1, 2, 3], [0, 1, 2]), table([1, 2], [0, 1])
+    technique = Bpg(k=2, ell=2, reserve=1, variant="ghost")
+    (_, before), (_, after) = published(technique, [first, left])
+    (value,) = invented_values([(left, after)])[0].values()
+    same = table([1, 2], [value, value])  # now the atom has one value, with or without its ghost
+    again = publish(technique, same, after.state, np.random.default_rng(1))
+    (other,) = invented_values([(same, again)])[0].values()
+    assert other != value
+    assert not len(before.state.ghost_value)
+
+
+def test_a_person_who_returns_has_no_ghost_any_more() -> None:
+    left = table([1, 2], [0, 1])
+    found = published(Bpg(k=2, ell=2, reserve=1, variant="ghost"), [THREE, left, THREE])
+    assert (found[1][1].state.ghost_value >= 0).sum() == 1
+    assert not len(found[2][1].state.ghost_value)
+
+
+class Keys:
+    """A generator that draws keys of 128 bits and nothing else: its own numbers cannot be published."""
+
+    def __init__(self, seed: int) -> None:
+        self._rng = np.random.default_rng(seed)
+
+    def integers(self, low: int, high: int, *, size: int, dtype: type) -> np.ndarray:
+        assert (low, high, size, dtype) == (0, 2**64, 2, np.uint64)
+        return self._rng.integers(low, high, size=size, dtype=dtype)
+
+
+def test_no_number_of_the_generator_is_published_only_functions_of_fresh_keys() -> None:
+    people = list(range(1, 13))
+    everyone, stayed = table(people, [i % 4 for i in people]), table(people[:8], [i % 4 for i in people[:8]])
+    technique = Bpg(k=12, ell=2, reserve=1, variant="ghost")
+    seen = set()
+    for seed in range(8):
+        first = publish(technique, everyone, technique.initial_state(), cast("np.random.Generator", Keys(seed)))
+        second = publish(technique, stayed, first.state, cast("np.random.Generator", Keys(seed + 100)))
+        seen.add(tuple(invented_values([(stayed, second)])[0].values()))
+    assert len(seen) >= 6  # of 256
+    lonely = table([7, 8], [1, 1])
+    found = publish(
+        Bpg(k=6, ell=2, reserve=1, variant="ghost", max_dirty=1.0),
+        lonely,
+        technique.initial_state(),
+        cast("np.random.Generator", Keys(0)),
+    )
+    assert found.auxiliary.total == 4
 
 
 def test_a_ghost_that_is_not_counted_is_seen() -> None:

@@ -227,6 +227,19 @@ def test_a_distance_that_needs_more_than_is_declared_is_refused(distance: str) -
     assert len(raised.value.problems) == 2
 
 
+def test_too_many_people_and_values_are_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = Schema(
+        quasi_identifiers=(QuasiIdentifier(name="a"),),
+        sensitive=Sensitive(name="s", values=tuple(f"v{i}" for i in range(2_000))),
+    )
+    people = np.arange(70_000, dtype=np.int64)
+    snapshot = Snapshot(schema, people, np.zeros((1, 70_000), np.int32), (people % 2_000).astype(np.int32))
+    monkeypatch.setattr(Classes, "of", lambda *_: pytest.fail("work has begun"))
+    technique = JsReduce(k=3, t=0.6, j=0.9)
+    with pytest.raises(Unpublishable, match=r"70,000 people and 2,000 .* 140,000,000 .* 1,917 values, such as"):
+        technique.plan(snapshot, technique.initial_state(), np.random.default_rng(0))
+
+
 def test_a_table_that_no_group_fits_is_refused_with_reasons() -> None:
     snapshot = series(8, views=1)[0]
     with pytest.raises(Unpublishable, match=r"no group of 5 or more rows .* raise t, j or max_run"):

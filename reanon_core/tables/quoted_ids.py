@@ -1,0 +1,51 @@
+"""Messages about a table whose columns or cells were mixed up: they quote values, and must not quote an id."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from reanon_core.model.errors import Problem
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SHORTEST = 5
+"""How long an id is at least that can be told from any other value."""
+HIDDEN = "not shown, because there seem to be ids among the values"
+_QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+
+
+def without_ids(problems: Sequence[Problem], data: "pa.Table", id_column: str) -> list[Problem]:
+    """The problems without values that contain an id of the table, or look like one."""
+    import pyarrow as pa
+
+    if not problems or id_column not in data.column_names:
+        return list(problems)
+    try:
+        texts = data[id_column].cast(pa.string()).unique().to_pylist()
+    except pa.ArrowException:  # ids of another type are no text that a value could contain
+        return list(problems)
+    ids = {text for text in texts if text and len(text) >= SHORTEST}
+    shapes = {shape for shape in map(_shape, ids) if "9" in shape}
+    return [
+        replace(problem, value=HIDDEN) if problem.value and _quotes_id(problem.value, ids, shapes) else problem
+        for problem in problems
+    ]
+
+
+def _quotes_id(value: str, ids: set[str], shapes: set[str]) -> bool:
+    """Whether one of the values that a problem lists is an id: text in quotes, numbers without."""
+    numbers = re.findall(r"\d+", value.partition(" in ")[0])
+    if any(number in ids for number in numbers):
+        return True
+    quoted = re.findall(_QUOTED, value)
+    shaped = [_shape(text) for text in quoted]
+    return any(shape in text for text in shaped for shape in shapes) or any(
+        id_ in text for text in quoted for id_ in ids
+    )
+
+
+def _shape(text: str) -> str:
+    """The text with 9 for each digit and a for each letter."""
+    return re.sub(r"[^\W\d_]", "a", re.sub(r"\d", "9", text))

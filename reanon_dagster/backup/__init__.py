@@ -1,0 +1,1 @@
+"""Backups: the private folder of a series as one encrypted file, and back."""

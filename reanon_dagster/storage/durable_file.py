@@ -1,0 +1,44 @@
+"""Files that survive a power failure: flushed before they are seen, whole or not there at all."""
+
+import os
+import secrets
+from pathlib import Path
+
+
+def flush(path: Path) -> None:
+    """Write a file or the entries of a folder to the disk, so that they survive a power failure."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def replace_file(path: Path, content: bytes, *, mode: int) -> None:
+    """Put this content in place of the file, if there is one: a reader sees the old content or the new one.
+
+    Raises: OSError; the old file is then still there.
+    """
+    temporary = temporary_file(path)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fchmod(file.fileno(), mode)  # whatever the umask is
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    flush(path.parent)
+
+
+def temporary_file(path: Path) -> Path:
+    """A hidden name beside the file, which no other process uses."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+
+
+def leftover_files(folder: Path, name: str) -> list[Path]:
+    """The temporary files that killed processes left beside this file."""
+    return sorted(folder.glob(f".{name}.????????????????"))

@@ -5,14 +5,14 @@ from typing import ClassVar
 
 from reanon_core.attacks.compromised import elimination_findings
 from reanon_core.inference.elimination.problem import enqueue_all, value_problem
-from reanon_core.inference.elimination.propagation import UNBOUNDED, propagate, shave
+from reanon_core.inference.elimination.propagation import EFFORT, UNBOUNDED, propagate, shave
 from reanon_core.inference.view.known_groups import known_groups
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
 
 SMALL = 2_000
-"""In a history of at most so many people, every value of every person is tried without a limit on depth."""
+"""In a history of at most so many people, every value of every person is tried, as deep as the effort allows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class PropagationAttack:
     widest: int = 3
     """In large histories, values are tried only for people with at most so many left."""
     steps: int = 48
-    """In large histories, the most groups that one trial examines."""
+    """In large and in long histories, the most groups that one trial examines."""
 
     def run(self, history: History, knowledge: Knowledge) -> Findings:
         """Find the people for whom exactly one value is left."""
@@ -50,12 +50,13 @@ class PropagationAttack:
             return found
         before, tried = found.exposed, 0
         if len(known.persons) <= SMALL:
-            while dropped := shave(problem, known.values, UNBOUNDED):
+            while dropped := shave(problem, known.values, UNBOUNDED, self.steps):
                 tried += dropped
-            caveat = "others may still be exposed"
+            limited = f"most values tried {self.steps} groups deep; " if problem.effort[0] > EFFORT else ""
+            caveat = f"{limited}others may still be exposed"
         else:
             for widest in range(2, self.widest + 1):
-                tried += shave(problem, widest, self.steps)
+                tried += shave(problem, widest, self.steps, self.steps)
             caveat = (
                 f"values tried for people with at most {self.widest} left, {self.steps} groups deep; "
                 "others may still be exposed"

@@ -58,6 +58,7 @@ class ValueProblem(NamedTuple):
     tentative: Bool  # [1] whether a value is being tried, so that changes are recorded on the trail
     matching: MatchingScratch
     eliminated: UInt64  # [words] scratch space: the values to eliminate for a person
+    effort: Int64  # [1] about how many groups and entries were looked at while values were tried
     by_matching: bool
     """Whether groups are made arc consistent by matching; otherwise by [RB09] Definition 2 alone."""
     by_correlations: bool
@@ -98,6 +99,7 @@ def value_problem(known: KnownGroups, *, matching: bool, correlations: bool) -> 
             reach=np.empty((values + 1, values + 1), np.int8),
         ),
         eliminated=np.zeros(known.domain.shape[1], np.uint64),
+        effort=np.zeros(1, np.int64),
         by_matching=matching,
         by_correlations=correlations,
     )

@@ -19,6 +19,11 @@ from reanon_core.model.arrays import Int32, Int64, UInt64
 
 CONTRADICTION, CONSISTENT = -1, 0
 UNBOUNDED = 1 << 40
+EFFORT = 20_000_000
+"""How much trying values may cost. Correlations make a trial cost the square of the number of releases, so that in long
+histories the later trials do without them, and look at fewer groups."""
+PAIR = 64
+"""What it costs to compare the people of two groups, in entries."""
 
 
 @compiled
@@ -27,12 +32,14 @@ def propagate(problem: ValueProblem, steps: int) -> int:
 
     Unless a value is being tried, a contradiction means that the knowledge is wrong: the group is ignored from then on.
     """
-    answer = CONSISTENT
+    answer, limited = CONSISTENT, problem.tentative[0] and problem.effort[0] > EFFORT
     queue = problem.queue
     while queue.begin[0] != queue.end[0] and steps > 0:
         group = queue.ring[queue.begin[0]]
         queue.begin[0] = (queue.begin[0] + 1) % len(queue.ring)
         steps -= 1
+        if problem.tentative[0]:
+            problem.effort[0] += 1
         if problem.broken[group]:
             queue.queued[group] = False
             continue
@@ -42,7 +49,7 @@ def propagate(problem: ValueProblem, steps: int) -> int:
         else:
             queue.queued[group] = False
             possible = exclude_by_known_people(problem, group)
-        if possible and problem.by_correlations:
+        if possible and problem.by_correlations and not limited:
             possible = exclude_by_correlations(problem, group)
         if not possible:
             answer = CONTRADICTION
@@ -99,7 +106,7 @@ def exclude_by_correlations(problem: ValueProblem, group: int) -> bool:
     membership, domain, broken = problem.membership, problem.domain, problem.broken
     person, group_of, previous, first, size, latest = membership
     start, values, quantity = problem.start, problem.value, problem.quantity
-    begin, end = first[group], first[group + 1]
+    begin, end, tentative = first[group], first[group + 1], problem.tentative[0]
     if size[group] != end - begin:
         return True  # an unidentified person here may have any value
     for at in range(start[group], start[group + 1]):
@@ -114,14 +121,18 @@ def exclude_by_correlations(problem: ValueProblem, group: int) -> bool:
             return False
         if holders == end - begin or unknown == 0:  # ct-pvr in the other group excludes what known people have
             continue
-        entry, of_last = latest[person[holder]], latest[person[last]]
+        if tentative and problem.effort[0] > EFFORT:
+            return True
+        entry, of_last, effort = latest[person[holder]], latest[person[last]], 0
         while entry >= 0:
             other = group_of[entry]
             entry = previous[entry]
+            effort += 1
             while of_last >= first[other + 1]:  # the groups of both holders, from the latest to the first
                 of_last = previous[of_last]
             if of_last < first[other] or other == group or broken[other] or size[other] != size[group]:
                 continue
+            effort += PAIR
             between = person[holder + 1 : last]
             if (
                 _same_values(start, values, quantity, group, other)
@@ -130,6 +141,8 @@ def exclude_by_correlations(problem: ValueProblem, group: int) -> bool:
                 and not _exclude_for_others(problem, other, value, group)
             ):
                 return False
+        if tentative:
+            problem.effort[0] += effort
     return True
 
 
@@ -203,15 +216,19 @@ def can_have(problem: ValueProblem, person: int, value: int, steps: int) -> bool
 
 
 @compiled
-def shave(problem: ValueProblem, widest: int, steps: int) -> int:
-    """Try every value of each person with at most `widest` left, and eliminate what is contradictory; how many."""
+def shave(problem: ValueProblem, widest: int, steps: int, fewest: int) -> int:
+    """Try every value of each person with at most `widest` left, and eliminate what is contradictory; how many.
+
+    A trial looks at `steps` groups, and at `fewest` once the effort is used up.
+    """
     dropped, unbounded = 0, np.full(1, UNBOUNDED)[0]  # a literal would compile everything once more
     for person in range(len(problem.membership.latest)):
         left = count_values(problem.domain, person)
         if left < 2 or left > widest:
             continue
         for value in range(64 * problem.domain.shape[1]):
-            if may_have(problem.domain, person, value) and not can_have(problem, person, value, steps):
+            depth = fewest if problem.effort[0] > EFFORT else steps
+            if may_have(problem.domain, person, value) and not can_have(problem, person, value, depth):
                 dropped += 1
                 problem.eliminated[:] = 0
                 include(problem.eliminated, value)

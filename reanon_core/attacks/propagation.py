@@ -49,6 +49,7 @@ class PropagationAttack:
         if not self.shaving:
             return found
         before, tried = found.exposed, 0
+        problem.effort[0] = 0
         if len(known.persons) <= SMALL:
             while dropped := shave(problem, known.values, UNBOUNDED, self.steps):
                 tried += dropped

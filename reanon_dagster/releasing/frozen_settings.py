@@ -20,9 +20,7 @@ def continued(series: "Series") -> "Series":
 
     Raises: Refused if the store cannot be read.
     """
-    if not series_store.has_store(series.private_folder):
-        return series
-    frozen = series_store.read_summary(series.private_folder).frozen.get("fingerprint")
+    frozen = series_store.read_frozen(series.private_folder).get("fingerprint")
     return series if frozen is None else series.continued(json.loads(frozen))
 
 

@@ -1,6 +1,7 @@
 """Queries of a series' store: what people have decided about its releases, and who is forgotten."""
 
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from reanon_core.model.mark import Mark
 from reanon_dagster.storage.records import AcceptedDrift, Halt, Withdrawal
@@ -9,11 +10,19 @@ if TYPE_CHECKING:
     import duckdb
 
 
+_tables: "WeakKeyDictionary[duckdb.DuckDBPyConnection, list[tuple[str, str]]]" = WeakKeyDictionary()
+"""The tables that each connection has seen, with their schemas. A table stays, so that only a missing one is asked for
+again."""
+
+
 def has_table(connection: "duckdb.DuckDBPyConnection", schema: str, table: str) -> bool:
     """Whether the store has a table: later versions added some."""
+    if (schema, table) in _tables.get(connection, ()):
+        return True
     # Without parameters, for which DuckDB imports pandas, and without the views of information_schema: both are slow.
     query = "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = current_database()"
-    return (schema, table) in connection.execute(query).fetchall()
+    _tables[connection] = connection.execute(query).fetchall()
+    return (schema, table) in _tables[connection]
 
 
 def halts(connection: "duckdb.DuckDBPyConnection") -> tuple[Halt, ...]:

@@ -85,6 +85,12 @@ def read_summary(folder: Path) -> StoreSummary:
         return summary
 
 
+def read_frozen(folder: Path) -> dict[str, str]:
+    """What the first release froze, by name; empty before it."""
+    with _existing_store(folder) as connection:
+        return {} if connection is None else store_reader.frozen(connection)
+
+
 @contextmanager
 def held_summary(folder: Path) -> Iterator[StoreSummary]:
     """The records of the series, while the store is held: meanwhile no other process publishes."""
@@ -194,6 +200,6 @@ def _existing_store(folder: Path) -> "Iterator[duckdb.DuckDBPyConnection | None]
 @contextmanager
 def _unchanged_store(folder: Path, releases: int) -> "Iterator[duckdb.DuckDBPyConnection]":
     with opened(folder, read_only=True) as connection:
-        if len(store_reader.releases(connection)) != releases:
+        if store_reader.release_count(connection) != releases:
             raise OutOfOrder(store_writer.OVERTAKEN)
         yield connection

@@ -45,6 +45,11 @@ def releases(connection: "duckdb.DuckDBPyConnection") -> list[ReleaseRecord]:
     return [ReleaseRecord(*(*row, errors.get(row[0]), withdrawn.get(row[1]))) for row in rows]
 
 
+def release_count(connection: "duckdb.DuckDBPyConnection") -> int:
+    """How many releases passed the gate."""
+    return int(connection.execute("SELECT count(*) FROM private.releases").fetchall()[0][0])
+
+
 def _query_errors(connection: "duckdb.DuckDBPyConnection") -> dict[int, float | None]:
     """The query error of each release, by its position; nothing in a store of 0.1.0."""
     if not has_table(connection, "private", "query_errors"):

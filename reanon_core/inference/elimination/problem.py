@@ -58,7 +58,7 @@ class ValueProblem(NamedTuple):
     tentative: Bool  # [1] whether a value is being tried, so that changes are recorded on the trail
     matching: MatchingScratch
     eliminated: UInt64  # [words] scratch space: the values to eliminate for a person
-    effort: Int64  # [1] about how many groups and entries were looked at while values were tried
+    effort: Int64  # [1] about how many groups and entries the rules have looked at
     by_matching: bool
     """Whether groups are made arc consistent by matching; otherwise by [RB09] Definition 2 alone."""
     by_correlations: bool

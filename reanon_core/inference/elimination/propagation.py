@@ -32,14 +32,13 @@ def propagate(problem: ValueProblem, steps: int) -> int:
 
     Unless a value is being tried, a contradiction means that the knowledge is wrong: the group is ignored from then on.
     """
-    answer, limited = CONSISTENT, problem.tentative[0] and problem.effort[0] > EFFORT
+    answer, tentative = CONSISTENT, problem.tentative[0]
     queue = problem.queue
     while queue.begin[0] != queue.end[0] and steps > 0:
         group = queue.ring[queue.begin[0]]
         queue.begin[0] = (queue.begin[0] + 1) % len(queue.ring)
         steps -= 1
-        if problem.tentative[0]:
-            problem.effort[0] += 1
+        problem.effort[0] += 1
         if problem.broken[group]:
             queue.queued[group] = False
             continue
@@ -49,14 +48,14 @@ def propagate(problem: ValueProblem, steps: int) -> int:
         else:
             queue.queued[group] = False
             possible = exclude_by_known_people(problem, group)
-        if possible and problem.by_correlations and not limited:
+        if possible and problem.by_correlations and not (tentative and problem.effort[0] > EFFORT):
             possible = exclude_by_correlations(problem, group)
         if not possible:
             answer = CONTRADICTION
-            if problem.tentative[0]:
+            if tentative:
                 break
             problem.broken[group] = True
-    while queue.begin[0] != queue.end[0] and problem.tentative[0]:
+    while queue.begin[0] != queue.end[0] and tentative:
         queue.queued[queue.ring[queue.begin[0]]] = False
         queue.begin[0] = (queue.begin[0] + 1) % len(queue.ring)
     return answer
@@ -106,7 +105,7 @@ def exclude_by_correlations(problem: ValueProblem, group: int) -> bool:
     membership, domain, broken = problem.membership, problem.domain, problem.broken
     person, group_of, previous, first, size, latest = membership
     start, values, quantity = problem.start, problem.value, problem.quantity
-    begin, end, tentative = first[group], first[group + 1], problem.tentative[0]
+    begin, end = first[group], first[group + 1]
     if size[group] != end - begin:
         return True  # an unidentified person here may have any value
     for at in range(start[group], start[group + 1]):
@@ -121,8 +120,6 @@ def exclude_by_correlations(problem: ValueProblem, group: int) -> bool:
             return False
         if holders == end - begin or unknown == 0:  # ct-pvr in the other group excludes what known people have
             continue
-        if tentative and problem.effort[0] > EFFORT:
-            return True
         entry, of_last, effort = latest[person[holder]], latest[person[last]], 0
         while entry >= 0:
             other = group_of[entry]
@@ -141,8 +138,7 @@ def exclude_by_correlations(problem: ValueProblem, group: int) -> bool:
                 and not _exclude_for_others(problem, other, value, group)
             ):
                 return False
-        if tentative:
-            problem.effort[0] += effort
+        problem.effort[0] += effort
     return True
 
 

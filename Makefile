@@ -22,7 +22,7 @@ $(VENV)/.packages: $(LOCKS) requirements-pycanon.lock pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install --disable-pip-version-check --progress-bar off --no-deps --require-hashes $(LOCKS:%=-r %) 2> >(grep -v '^WARNING' >&2) | \
 	  awk -v all=$(PACKAGES) '/^(Collecting|Processing|Requirement already)/ { if (++n % 20 == 0) print "  " n " of " all; fflush() } /^Installing/ { print "  unpacking"; fflush() }'
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade --target $(VENV)/pycanon -r requirements-pycanon.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade --target $(VENV)/pycanon -r requirements-pycanon.lock 2> >(grep -v '^WARNING' >&2)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $(VENV)/.packages
 
@@ -44,11 +44,11 @@ demo: $(VENV)/.first-kernels .dagster/dagster.yaml ## publish eight years of a s
 	@DAGSTER_HOME=$(CURDIR)/.dagster $(BIN)/python data/survey/demo.py
 
 test: $(STAMP) ## run the test-suite
-	$(BIN)/python -m pytest -q -n 2 -m "not slow and not server" tests
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow and not server" tests
 	$(BIN)/python -m pytest -q -m "server and not slow" tests/dagster/server
 
 test-all: $(STAMP) ## also what is too long for CI
-	$(BIN)/python -m pytest -q -n 2 -m "not server" tests
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not server" tests
 	$(BIN)/python -m pytest -q -m server tests/dagster/server
 
 lint: $(STAMP) ## ruff, mypy --strict and pip check

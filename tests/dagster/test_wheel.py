@@ -39,6 +39,7 @@ def run(site: Path, folder: Path, *arguments: str) -> subprocess.CompletedProces
     )
 
 
+@pytest.mark.slow
 def test_a_wheel_publishes_audits_and_loads_in_dagster_outside_the_repository(site: Path, tmp_path: Path) -> None:
     where = run(site, tmp_path, "-c", "import reanon_core, reanon_dagster; print(reanon_core.__file__)")
     assert where.stdout.startswith(str(site)), where.stderr

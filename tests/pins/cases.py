@@ -244,5 +244,18 @@ BUCKETED = tuple(
     case if "episode" in case.technique else replace(case, attacks=WITH_LINEAR) for case in (*M_INVARIANCE, *COR_SPLIT)
 )
 CASES = {case.name: case for case in (*BUCKETED, *BPG, *JS_REDUCE, *SEQUENTIAL, *MONDRIAN)}
+EVERY_RUN = (
+    "minv-deep",
+    "minv-episode",
+    "minv-formats",
+    "cor-strict",
+    "bpg-ghost",
+    "bpg-stored",
+    "js-merge",
+    "seq-symmetric",
+    "seq-leavers",
+    "mondrian-k",
+)
+"""The cases that every test run publishes; the others take a minute more."""
 STORES = [name for name, case in CASES.items() if case.store]
 STAGED = [name for name in STORES if CASES[name].staged]

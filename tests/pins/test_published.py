@@ -5,9 +5,10 @@ import json
 from pathlib import Path
 
 import pytest
+from builders.long_lists import sampled
 
 from pins.case import Case
-from pins.cases import CASES
+from pins.cases import CASES, EVERY_RUN
 from pins.runner import SEED, answers, differences, pinned, run, write
 
 PINNED = pinned()
@@ -20,7 +21,7 @@ def test_every_case_is_pinned() -> None:
     assert list(PINNED) == list(CASES)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sampled(CASES, EVERY_RUN))
 def test_a_series_is_published_traced_and_audited_as_it_was(name: str, tmp_path: Path) -> None:
     """Where digests of files differ and those of content do not, look whether pyarrow changed; requirements.lock."""
     path = write(CASES[name], tmp_path / "series")

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from builders.long_lists import sampled
 
 from pins.case import Case
-from pins.cases import CASES, STAGED, STORES
+from pins.cases import CASES, EVERY_RUN, STAGED, STORES
 from pins.runner import SEED, STORED, answers, differences, pinned, published, run
 from reanon_dagster.cli import main
 
@@ -52,7 +53,7 @@ def test_status_tells_how_an_old_store_stands(name: str, tmp_path: Path, capsys:
     assert modes(path) == CLOSED
 
 
-@pytest.mark.parametrize("name", STORES)
+@pytest.mark.parametrize("name", sampled(STORES, [name for name in EVERY_RUN if name in STORES]))
 def test_an_old_store_is_continued_as_if_nothing_had_happened(name: str, tmp_path: Path) -> None:
     case = CASES[name]
     path = unpacked(case, tmp_path / "series")

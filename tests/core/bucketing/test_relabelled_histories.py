@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from builders.long_lists import sampled
 from builders.random_series import schema
 from builders.regions import cut_small_regions
 from oracles.algorithm import planned
@@ -50,6 +51,15 @@ TECHNIQUES = {
     "decoupled, all of these": decouple(MInvariance(m=2, balancing="median", **PARTIAL, **REGIONS), 2),
     "lifespan": CorSplit(m=3, n=1, max_lifespan=2, on_lifespan="withhold", **EPISODE),
 }
+EVERY_RUN = (
+    "m-invariance",
+    "Cor-Partition, episodes",
+    "partial blocks, median, episodes",
+    "regions",
+    "decoupled, all of these",
+    "Cor-Split, partial blocks, median",
+    "lifespan",
+)
 MOST_PEOPLE = 30
 
 
@@ -296,7 +306,7 @@ def small_regions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small_regions")
-@pytest.mark.parametrize("name", TECHNIQUES)
+@pytest.mark.parametrize("name", sampled(TECHNIQUES, EVERY_RUN))
 def test_a_relabelled_bucket_is_published_alike(name: str) -> None:
     technique = own(TECHNIQUES[name])
     counted = couple(TECHNIQUES[name], range(24))

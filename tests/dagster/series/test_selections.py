@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from builders.assets import Maker
+from builders.long_lists import sampled
 from builders.series import SERIES, lively, people, write_series
 
 from reanon_core.model.errors import InvalidSchema, InvalidSnapshot
@@ -172,7 +173,11 @@ def run(path: Path, *arguments: str) -> int:
 
 
 @pytest.mark.parametrize(
-    "options", ["", "pool: stored", "variant: ghost", "variant: union, reject: class", "variant: nodirty"]
+    "options",
+    sampled(
+        ["", "pool: stored", "variant: ghost", "variant: union, reject: class", "variant: nodirty"],
+        ["", "variant: ghost"],
+    ),
 )
 def test_a_series_with_queries_is_published_traced_and_audited(
     options: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -244,6 +249,7 @@ def test_another_predicate_for_what_is_out_is_refused_and_for_older_releases_doe
     assert run(path, "publish", "--release", "r2") == 1  # frozen
 
 
+@pytest.mark.slow
 def test_the_assets_show_what_a_query_cost_and_name_nobody(tmp_path: Path) -> None:
     text = selecting(BPG, r2="age > 45", r3="zip > 10300").replace(
         "reserve: 2", "reserve: 1, max_dirty: 0.3, pool: stored"

@@ -7,6 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 from builders.bpg import COLUMNS, entries, published, table
+from builders.long_lists import sampled
 
 from reanon_core.catalog import own_checks
 from reanon_core.judgement import history_verdicts
@@ -144,7 +145,7 @@ def test_readings_agree_with_all_worlds(options: dict[str, object]) -> None:
     assert numbers[1] > 0 or options != OPTIONS[0]
 
 
-@pytest.mark.parametrize("values", [[0, 1, 0, 1, 2], [0, 0, 1, 1, 1]])
+@pytest.mark.parametrize("values", sampled([[0, 1, 0, 1, 2], [0, 0, 1, 1, 1]], [[0, 0, 1, 1, 1]]))
 def test_where_pseudonyms_decide_all_their_orders_are_weighed(values: list[int]) -> None:
     """Five alike people, one of whom leaves: another one is held back. All orders of five are tried by brute force."""
     technique = Bpg(k=2, ell=2, reserve=1)
@@ -155,6 +156,7 @@ def test_where_pseudonyms_decide_all_their_orders_are_weighed(values: list[int])
         assert_all_worlds_agree(technique, one, snapshots, shown, all_orders(snapshots))
 
 
+@pytest.mark.slow
 def test_the_order_of_other_atoms_has_the_same_part_in_every_likelihood() -> None:
     """Two atoms of four people each lose one member, and hold another back: by brute force all orders within both."""
     technique, values = Bpg(k=2, ell=2, reserve=1), [0, 1, 1, 0, 2, 3, 3, 3]

@@ -52,7 +52,8 @@ def interval_code(release: PublicRelease, column: QuasiIdentifier) -> str:
             'with open("datapackage.json", encoding="utf-8") as file:',
             f'    order = json.load(file)["reanon"]["columns"][{_quoted(column.name)}]["order"]',
             f"row = {table}{known}.iloc[0]",
-            f"values = order[order.index(row[{_quoted(ends.least)}]) : order.index(row[{_quoted(ends.greatest)}]) + 1]",
+            f"first, last = order.index(row[{_quoted(ends.least)}]), order.index(row[{_quoted(ends.greatest)}])",
+            "interval = order[first : last + 1]",
         )
     )
 

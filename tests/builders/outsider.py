@@ -3,25 +3,33 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-READERS = {"parquet": pd.read_parquet, "csv": pd.read_csv}
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Interval:
-    """The values that a row may have in one column."""
+    """The values that a row may have in one column, as places on the column's own grid."""
 
-    values: frozenset[Any]
-    """Numbers as Decimal, dates, labels."""
+    column: dict[str, Any]
+    """What the dictionary says about the column."""
+    places: range
     may_be_missing: bool
     node: str | None
     """The label of the taxonomy beside it, if there is one."""
+
+    def holds(self, text: str) -> bool:
+        """Whether a value, as a snapshot writes it, is in the interval."""
+        return self.may_be_missing if text == "" else place(text, self.column) in self.places
+
+    @property
+    def labels(self) -> list[str]:
+        """The categories in the interval."""
+        return [self.column["order"][number] for number in self.places]
 
 
 def package(folder: Path) -> dict[str, Any]:
@@ -49,24 +57,15 @@ def tables(folder: Path, name: str) -> Iterator[tuple[dict[str, Any], pd.DataFra
             yield resource, table(folder, resource)
 
 
-def value(text: str, kind: str) -> Any:
-    """A text of a table in the type of its field."""
-    if kind == "date":
-        return date.fromisoformat(text[:10])
-    return text if kind == "string" else Decimal(text)
-
-
-def between(low: Any, high: Any, column: dict[str, Any]) -> frozenset[Any]:
-    """All values from one end to the other, both included, by the dictionary's word for the column."""
+def place(text: str, column: dict[str, Any]) -> int:
+    """The place of a value on the grid of its column: in the order, or in days, or in steps of the granularity."""
     if column["kind"] == "categorical":
-        order = column["order"]
-        return frozenset(order[order.index(low) : order.index(high) + 1])
+        return int(column["order"].index(text))
     if column["kind"] == "date":
-        return frozenset(low + timedelta(days=number) for number in range((high - low).days + 1))
-    step = Decimal(str(column["granularity"]))
-    steps = (high - low) / step
+        return date.fromisoformat(text[:10]).toordinal()
+    steps = Decimal(text) / Decimal(str(column["granularity"]))
     assert steps == int(steps)
-    return frozenset(low + number * step for number in range(int(steps) + 1))
+    return int(steps)
 
 
 def intervals(folder: Path, name: str) -> Iterator[tuple[str, list[Interval]]]:
@@ -75,7 +74,15 @@ def intervals(folder: Path, name: str) -> Iterator[tuple[str, list[Interval]]]:
         columns = package(folder)["reanon"]["columns"]
         fields = {(one["reanon"].get("column"), one["reanon"]["role"]): one for one in resource["schema"]["fields"]}
         for column in dict.fromkeys(source for source, role in fields if role == "least"):
-            yield str(column), [_interval(row, str(column), fields, columns) for row in frame.to_dict("records")]
+            own = [str(field["name"]) for (source, _), field in fields.items() if source == column]
+            known: dict[tuple[Any, ...], Interval] = {}  # many rows share an interval, and one of dates is long
+            listed = []
+            for row in frame[own].to_dict("records"):
+                key = tuple(row.values())
+                if key not in known:
+                    known[key] = _interval(row, str(column), fields, columns)
+                listed.append(known[key])
+            yield str(column), listed
 
 
 def _interval(row: dict[str, Any], column: str, fields: dict[Any, Any], columns: dict[str, Any]) -> Interval:
@@ -86,12 +93,12 @@ def _interval(row: dict[str, Any], column: str, fields: dict[Any, Any], columns:
     label = None if node is None else row[node["name"]]
     if word == "all":
         assert row[least["name"]] is row[greatest["name"]] is label is None
-        return Interval(frozenset(), may_be_missing=True, node=None)
-    low, high = (value(row[one["name"]], one["type"]) for one in (least, greatest))
-    return Interval(between(low, high, columns[column]), may_be_missing=word == "some", node=label)
+        return Interval(columns[column], range(0), may_be_missing=True, node=None)
+    low, high = (place(row[one["name"]], columns[column]) for one in (least, greatest))
+    return Interval(columns[column], range(low, high + 1), may_be_missing=word == "some", node=label)
 
 
-def lowest_node(values: frozenset[Any], taxonomy: list[list[str]]) -> str:
+def lowest_node(values: set[str], taxonomy: list[list[str]]) -> str:
     """The lowest node of a taxonomy that covers these leaves; the lines go from a leaf to the root."""
     leaves: dict[tuple[str, ...], set[str]] = {}
     for line in taxonomy:

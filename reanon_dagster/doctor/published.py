@@ -14,12 +14,19 @@ from reanon_dagster.releasing.integrity import integrity_of
 from reanon_dagster.releasing.manifest_signature import sign_manifest
 from reanon_dagster.releasing.recovery import is_interrupted, recover
 from reanon_dagster.releasing.series_heads import private_heads, public_head
-from reanon_dagster.storage import store_reader
+from reanon_dagster.storage import document_reader, store_reader
 from reanon_dagster.storage.connection import opened
 from reanon_dagster.storage.durable_file import replace_file
 from reanon_dagster.storage.head_file import head_of, read_head, write_head
 from reanon_dagster.storage.pseudonym_key import private_folder
-from reanon_dagster.storage.published_folder import MANIFEST, move_to_public, write_files
+from reanon_dagster.storage.published_folder import (
+    MANIFEST,
+    digests_of,
+    move_to_public,
+    replace_series_documents,
+    write_documents,
+    write_files,
+)
 from reanon_dagster.storage.records import ReleaseRecord
 from reanon_dagster.storage.series_store import read_summary
 from reanon_dagster.verification.manifest_file import file_digest
@@ -74,7 +81,9 @@ def published_files(series: "Series", repair: bool) -> Iterator[Remark]:  # noqa
     """Every file of every release is read; what differs from the store is rebuilt and has the same digests again."""
     what, found = "published files", integrity_of(series)
     if not found.ahead:
-        yield from _rebuilt(series, read_summary(series.private_folder).records, what, repair=repair)
+        records = read_summary(series.private_folder).records
+        yield from _rebuilt(series, records, what, repair=repair)
+        yield from _rebuilt_beside(series, records, what, repair=repair)
         found = integrity_of(series)
     for flaw in (*found.ahead, *(found.published if repair or found.ahead else ())):
         yield Remark(what, Outcome.WRONG, flaw)
@@ -100,6 +109,38 @@ def _rebuilt(series: "Series", records: Sequence[ReleaseRecord], what: str, *, r
             yield Remark(what, Outcome.WRONG, f"{record.release} cannot be rebuilt: {problem}")
 
 
+def _rebuilt_beside(series: "Series", records: Sequence[ReleaseRecord], what: str, *, repair: bool) -> Iterator[Remark]:
+    """The files of the series beside its releases, as the newest manifest records them."""
+    if not records:
+        return
+    with opened(series.private_folder, read_only=True) as connection:
+        documents = document_reader.series_documents(connection)
+        listed = json.loads(dict(store_reader.manifests(connection))[records[-1].release]).get("series_files", {})
+    digests = digests_of(documents)
+    wrong = [name for name, digest in digests.items() if not _has(series.published_folder / name, digest)]
+    if not wrong:
+        return
+    names = ", ".join(wrong)
+    if {name: told["sha256"] for name, told in listed.items()} != digests:
+        yield Remark(what, Outcome.WRONG, f"{names} cannot be rebuilt: the store has not what the manifest records")
+        return
+    try:
+        if repair:
+            replace_series_documents(series.published_folder, {name: documents[name] for name in wrong})
+    except OSError as error:  # such as a folder in the place of the file
+        yield Remark(what, Outcome.WRONG, f"{names} cannot be rebuilt: {error.strerror or error}")
+        return
+    yield mended(what, f"{names} in the folder of the series differed from the store", repaired=repair)
+
+
+def _has(path: Path, digest: str) -> bool:
+    """Whether a file is there, with this sha256."""
+    try:
+        return file_digest(path) == digest
+    except OSError:
+        return False
+
+
 def _rebuild_release(series: "Series", record: ReleaseRecord, folder: Path, *, repair: bool) -> str | None:
     """Put the right files in place; returns why that is not possible, "" if nothing need be done, None if it is done.
 
@@ -112,7 +153,7 @@ def _rebuild_release(series: "Series", record: ReleaseRecord, folder: Path, *, r
             problem = _write_again(connection, series, record, staged)
         if problem:
             return problem
-        wrong = [path.name for path in sorted(staged.iterdir()) if not _is_same(folder / path.name, path)]
+        wrong = [path.name for path in sorted(staged.iterdir()) if not _has(folder / path.name, file_digest(path))]
         if repair and not folder.exists():
             move_to_public(staged, folder)
         elif repair:
@@ -136,6 +177,7 @@ def _write_again(connection: "duckdb.DuckDBPyConnection", series: "Series", reco
     formats = [form for form in ("parquet", "csv") if any(name.endswith(f".{form}") for name in listed)]
     order = sorted(formats, key=lambda form: next(at for at, name in enumerate(listed) if name.endswith(f".{form}")))
     digests = write_files(staged, Published(entry.release, entry.auxiliary), entry.snapshot.schema, order)
+    digests |= write_documents(staged, document_reader.release_documents(connection, record.position))
     if digests != listed:
         other = sorted(name for name in {*digests, *listed} if digests.get(name) != listed.get(name))
         return (
@@ -149,10 +191,3 @@ def _write_manifest(series: "Series", staged: Path, text: str) -> str:
     (staged / MANIFEST).write_text(text, encoding="utf-8")
     sign_manifest(series, staged, text)
     return ""
-
-
-def _is_same(there: Path, rebuilt: Path) -> bool:
-    try:
-        return file_digest(there) == file_digest(rebuilt)
-    except OSError:
-        return False

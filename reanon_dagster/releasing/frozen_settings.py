@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
 
 SAFE = (
-    "title, description, owners, publish.formats, expectations, additional checks, additional releases.names at "
-    "the end, releases.select and releases.columns of future releases"
+    "title, description, licence, contact, owners, publish.formats, expectations, additional checks, additional "
+    "releases.names at the end, releases.select and releases.columns of future releases"
 )
 
 

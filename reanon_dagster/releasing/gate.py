@@ -3,24 +3,22 @@
 import hashlib
 import json
 import os
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reanon_core.judgement import require_verdicts
 from reanon_core.model.errors import OutOfOrder, Refused
-from reanon_core.model.history import Published
+from reanon_dagster.documents.release_documents import SERIES_DOCUMENTS
 from reanon_dagster.releasing.candidate import Candidate, digest
 from reanon_dagster.releasing.halts import require_not_halted
-from reanon_dagster.releasing.manifest import manifest_of
-from reanon_dagster.releasing.manifest_signature import sign_manifest
 from reanon_dagster.releasing.people_lists import remove_refused_people, write_withheld_people
 from reanon_dagster.releasing.recovery import STAGING, pending_sentence
 from reanon_dagster.releasing.series_heads import private_heads, public_head, write_heads
+from reanon_dagster.releasing.staged_release import StagedRelease, staged_release
 from reanon_dagster.releasing.withdrawal import untold_withdrawals
-from reanon_dagster.storage import decision_reader, published_folder, store_reader, store_writer
+from reanon_dagster.storage import decision_reader, document_reader, published_folder, store_reader, store_writer
 from reanon_dagster.storage.connection import opened
 from reanon_dagster.storage.pseudonym_key import private_folder
 from reanon_dagster.storage.records import Commit, ReleaseRecord
@@ -60,15 +58,16 @@ def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
             raise OutOfOrder("a person was forgotten in the meantime, and may be in this release; compute it again")
         if len(known) == candidate.position:  # otherwise another process was faster, and the commit says so
             _require_no_folder(series.published_folder / candidate.release)
-        staged = private_folder(series.private_folder / STAGING) / candidate.release
+            _require_no_files(series.published_folder, document_reader.series_documents(connection))
+        place = private_folder(series.private_folder / STAGING) / candidate.release
         told = untold_withdrawals(decision_reader.withdrawals(connection), len(known))
-        manifest = _stage_files(series, candidate, staged, known[-1].manifest_digest if known else None, told)
+        staged = staged_release(series, candidate, place, known[-1].manifest_digest if known else None, told)
         record = ReleaseRecord(
             position=candidate.position,
             release=candidate.release,
             input_digest=candidate.input_digest,
             candidate_digest=candidate.judged,
-            manifest_digest=hashlib.sha256(manifest.encode()).hexdigest(),
+            manifest_digest=hashlib.sha256(staged.manifest.encode()).hexdigest(),
             people=candidate.people,
             withheld=sum(candidate.withheld.values()),
             seconds=candidate.seconds,
@@ -80,12 +79,14 @@ def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
             verdicts=candidate.verdicts,
             state=candidate.state,
             memories=candidate.memories,
-            manifest=manifest,
+            manifest=staged.manifest,
             frozen={"fingerprint": json.dumps(series.fingerprint(), sort_keys=True), "key": candidate.key_check},
             accepted=candidate.accepted,
+            documents=staged.documents,
+            series_documents=staged.series_documents,
         )
         write_withheld_people(series, candidate)  # before the commit: after a kill, no one would write it
-        published_folder.require_room(series.published_folder, staged)
+        published_folder.require_room(series.published_folder, staged.folder)
         store_writer.commit(connection, change)
         _bring_out(series, [*known, record], staged, len(decision_reader.marks(connection)))
         with suppress(OSError):
@@ -93,20 +94,21 @@ def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
     return record
 
 
-def _bring_out(series: "Series", records: Sequence[ReleaseRecord], staged: Path, forgotten: int) -> None:
+def _bring_out(series: "Series", records: Sequence[ReleaseRecord], staged: StagedRelease, forgotten: int) -> None:
     """Record the newest release in the head files, and move its files to the public folder.
 
     Raises: Pending.
     """
-    target = series.published_folder / staged.name
+    target = series.published_folder / staged.folder.name
     try:
         write_heads(private_heads(series), series, records, forgotten)
-        published_folder.move_to_public(staged, target)
+        published_folder.move_to_public(staged.folder, target)
     except (OSError, Refused) as error:
         if isinstance(error, Refused) or not target.exists():
-            raise Pending(pending_sentence(series, staged.name, error)) from error
-    # The release can be seen. What fails from here on is finished by the next command.
+            raise Pending(pending_sentence(series, target.name, error)) from error
+    # The release can be seen. What fails from here on is finished by the next command, which the head file tells.
     with suppress(OSError):
+        published_folder.replace_series_documents(series.published_folder, staged.series_documents)
         write_heads([public_head(series)], series, records, forgotten)
 
 
@@ -122,14 +124,14 @@ def _require_no_folder(target: Path) -> None:
         )
 
 
-def _stage_files(
-    series: "Series", candidate: Candidate, staged: Path, previous: str | None, withdrawn: Mapping[str, str]
-) -> str:
-    """Write the release's files into the private folder, and return the manifest's text."""
-    entry = candidate.entry
-    published = Published(entry.release, entry.auxiliary)
-    shutil.rmtree(staged, ignore_errors=True)
-    files = published_folder.write_files(staged, published, entry.snapshot.schema, series.config.publish.formats)
-    manifest = published_folder.write_manifest(staged, manifest_of(series, candidate, files, previous, withdrawn))
-    sign_manifest(series, staged, manifest)
-    return manifest
+def _require_no_files(folder: Path, own: Container[str]) -> None:
+    """Refuse to replace a file of the steward's by a document of the series.
+
+    Raises: Refused.
+    """
+    for name in SERIES_DOCUMENTS:
+        if name not in own and os.path.lexists(folder / name):
+            raise Refused(
+                f"the published folder has a {name} that reanon did not write, and this release would replace it; move "
+                f"it away, and see `description`, `licence` and `contact` in docs/series-yaml.md"
+            )

@@ -15,13 +15,14 @@ from reanon_dagster.storage.head_file import read_head
 from reanon_dagster.storage.pseudonym_key import KEY_FILE
 from reanon_dagster.storage.records import ReleaseRecord, Withdrawal
 from reanon_dagster.storage.series_store import StoreSummary
-from reanon_dagster.verification.manifest_file import file_content, shown
+from reanon_dagster.verification.manifest_file import file_content, read_manifest, shown
 from reanon_dagster.verification.published_chain import (
     LedgerRelease,
     PublishedChain,
     ledger_flaws,
     verify_published,
 )
+from reanon_dagster.verification.series_files import series_file_flaws
 from reanon_dagster.verification.sound_releases import SoundReleases
 from reanon_dagster.verification.withdrawal_file import WITHDRAWN
 
@@ -170,7 +171,11 @@ def _is_unchanged(
     """Whether every release is there as the store recorded it, and nothing else. Only what is new is read."""
     remembered = series.private_folder / SOUND
     sound = SoundReleases.read(remembered)
-    if {path.name for path in series.published_folder.iterdir()} != {one.release for one in ledger}:
+    newest = read_manifest(series.published_folder / ledger[-1].release)[0] if ledger else None
+    beside = set() if newest is None else set(newest.series_files)
+    if {path.name for path in series.published_folder.iterdir()} != {one.release for one in ledger} | beside:
+        return False
+    if newest is not None and series_file_flaws(series.published_folder, [newest]):
         return False
     if not all(sound.holds(series.published_folder / one.release, one.manifest_digest) for one in ledger):
         return False

@@ -2,13 +2,13 @@
 
 import hashlib
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import Refused
 from reanon_dagster.releasing.series_heads import private_heads, public_head, write_heads
-from reanon_dagster.storage import decision_reader, published_folder, store_reader
+from reanon_dagster.storage import decision_reader, document_reader, published_folder, store_reader
 from reanon_dagster.storage.connection import opened
 from reanon_dagster.storage.records import ReleaseRecord
 
@@ -36,14 +36,17 @@ def recover(series: "Series") -> tuple[str, ...]:
     try:
         with opened(series.private_folder, read_only=False) as connection:
             records = store_reader.releases(connection) if store_reader.exists(connection) else []
-            return tuple(_finish(series, records, len(decision_reader.marks(connection))))
+            documents = document_reader.series_documents(connection)
+            return tuple(_finish(series, records, len(decision_reader.marks(connection)), documents))
     except OSError as error:
         return (f"{series.name}: what an interrupted process left cannot be finished yet: {error.strerror or error}",)
     except Refused as error:
         return (f"{series.name}: what an interrupted process left cannot be finished yet: {error}",)
 
 
-def _finish(series: "Series", records: Sequence[ReleaseRecord], forgotten: int) -> list[str]:
+def _finish(
+    series: "Series", records: Sequence[ReleaseRecord], forgotten: int, documents: Mapping[str, bytes]
+) -> list[str]:
     committed = {record.release: record for record in records}
     staging, pending = series.private_folder / STAGING, []
     write_heads(private_heads(series), series, records, forgotten)
@@ -57,6 +60,8 @@ def _finish(series: "Series", records: Sequence[ReleaseRecord], forgotten: int) 
         except (OSError, Refused) as error:
             pending.append(pending_sentence(series, staged.name, error))
     if not pending and records and (series.published_folder / records[-1].release).is_dir():
+        if public_head(series).behind(records, forgotten):
+            published_folder.replace_series_documents(series.published_folder, documents)
         write_heads([public_head(series)], series, records, forgotten)
     return pending
 

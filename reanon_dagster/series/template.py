@@ -9,6 +9,8 @@ SERIES_YAML = """\
 # Paths are relative to this file's folder. All keys with their defaults: docs/series-yaml.md
 series: hospital                        # the name: letters, digits, _ and -
 title: Hospital discharges, quarterly
+# licence: CC-BY-4.0                    # with title, description and contact in the README.md of every release
+# contact: data@example.org
 
 # One snapshot for each release: the whole table at that time, one row per person.
 # {release} is replaced by the release's name. `id` identifies the person of each row; it is never published.

@@ -1,4 +1,4 @@
-"""The notations of generalized values: a value, an interval, masked digits, a node's label, or * for any value.
+"""The notations of generalized values: a value, an interval, a set, masked digits, a node's label, or * for any.
 
 Ends are exact positions on the column's grid, so an interval whose ends lie between two values, such as R's
 (19.9, 30.5], covers exactly the values inside it.
@@ -22,6 +22,7 @@ _INFINITY = re.compile(r"[+-]?(inf|infinity|∞)", re.IGNORECASE)
 _MASKED = re.compile(r"(\d{1,20})(\*{1,20})", re.ASCII)
 _DATE = re.compile(r"(\d{4})(-(\d\d)(-(\d\d)([T ]00:00(:00(\.0+)?)?)?)?)?", re.ASCII)
 _BRACKETS = re.compile(r"([\[(\]])(.+)([\])\[])", re.DOTALL)
+_SET = re.compile(r"\{(.+)\}", re.DOTALL)
 _COMPARED = re.compile(r"(<=|>=|<|>|≤|≥)(.+)", re.DOTALL)
 _SUPPRESSED = "NA"
 """What R writes where sdcMicro has suppressed a value."""
@@ -113,6 +114,8 @@ def _interval(column: QuasiIdentifier, text: str) -> tuple[int, int]:
         ends = _ends(column, compared[2].strip())
         if ends is not None:
             return _beyond(column, compared[1], ends)
+    if listed := _SET.fullmatch(text):
+        return _hull(column, listed[1])
     brackets = _BRACKETS.fullmatch(text)
     inner, between = (brackets[2], _BETWEEN_IN_BRACKETS) if brackets else (text, _BETWEEN)
     for left, right in _splits(inner, between):
@@ -122,6 +125,16 @@ def _interval(column: QuasiIdentifier, text: str) -> tuple[int, int]:
             low = floor(first[1]) + 1 if without_first else ceil(first[0])
             high = ceil(last[0]) - 1 if without_last else floor(last[1])
             return _clamped(low), _clamped(high)
+    raise Unreadable(_any_notation(column))
+
+
+def _hull(column: QuasiIdentifier, listed: str) -> tuple[int, int]:
+    """The codes from the first to the last member of a set, as ARX writes it: a box cannot leave out those between."""
+    for separator in (",", ";"):
+        members = [_ends(column, one.strip()) for one in listed.split(separator)]
+        known = [one for one in members if one is not None]
+        if len(known) == len(members):
+            return _clamped(ceil(min(low for low, _ in known))), _clamped(floor(max(high for _, high in known)))
     raise Unreadable(_any_notation(column))
 
 

@@ -14,12 +14,15 @@ def flush(path: Path) -> None:
         os.close(descriptor)
 
 
-def replace_file(path: Path, content: bytes, *, mode: int) -> None:
+def replace_file(path: Path, content: bytes, *, mode: int, by_way_of: Path | None = None) -> None:
     """Put this content in place of the file, if there is one: a reader sees the old content or the new one.
+
+    The new content is first written to a hidden file beside it, or beside the path `by_way_of`, which must be on the
+    same file system: a kill leaves it there.
 
     Raises: OSError; the old file is then still there.
     """
-    temporary = temporary_file(path)
+    temporary = temporary_file(path if by_way_of is None else by_way_of)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -1,4 +1,4 @@
-"""The public folder of a release: its table, its counterfeit counts, its manifest."""
+"""The public folder of a release: its table, its counterfeit counts, its documents, its manifest."""
 
 import errno
 import filecmp
@@ -46,6 +46,42 @@ def write_files(folder: Path, published: Published, schema: Schema, formats: Seq
         path.write_text(joining_view(schema, formats[0]), encoding="utf-8")
         digests[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
     return digests
+
+
+def write_documents(folder: Path, documents: Mapping[str, bytes]) -> dict[str, str]:
+    """Write documents beside the tables and return the sha256 of each."""
+    for name, content in documents.items():
+        (folder / name).write_bytes(content)
+    return digests_of(documents)
+
+
+def digests_of(documents: Mapping[str, bytes]) -> dict[str, str]:
+    """The sha256 of each document."""
+    return {name: hashlib.sha256(content).hexdigest() for name, content in documents.items()}
+
+
+def replace_series_documents(folder: Path, documents: Mapping[str, bytes]) -> None:
+    """Put the documents of a series into its folder, each whole; those that are there already are left alone.
+
+    Their temporary files lie beside the folder, because everything in it is published.
+
+    Raises: OSError.
+    """
+    for name, content in documents.items():
+        path = folder / name
+        if path.is_file() and not path.is_symlink() and path.read_bytes() == content:
+            continue
+        try:
+            replace_file(path, content, mode=0o644, by_way_of=way_to(folder, name))
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            replace_file(path, content, mode=0o644)  # the folder is a file system of its own
+
+
+def way_to(folder: Path, name: str) -> Path:
+    """The name that the temporary files of a series' document begin with, beside the folder of the series."""
+    return folder.with_name(f"{folder.name}.{name}")
 
 
 def joining_view(schema: Schema, form: str) -> str:

@@ -1,7 +1,7 @@
 """What the store keeps about a series, as plain values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from reanon_core.model.ledger import Entry
@@ -94,3 +94,7 @@ class Commit:
     """What the first release freezes, by name: the settings of the series, and a check value of its key."""
     accepted: tuple[AcceptedDrift, ...] = ()
     """The brakes that a person has accepted for this release."""
+    documents: Mapping[str, bytes] = field(default_factory=dict)
+    """What explains the release, by the name of the file beside its tables."""
+    series_documents: Mapping[str, bytes] = field(default_factory=dict)
+    """What explains the series, by the name of the file in its folder."""

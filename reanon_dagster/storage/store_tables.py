@@ -33,6 +33,11 @@ LATER_STATEMENTS = (
     # What is left of people who are forgotten: a number, of which only the first bits were theirs.
     """CREATE TABLE IF NOT EXISTS private.forgotten (
         number BIGINT PRIMARY KEY, bits INTEGER NOT NULL, forgotten TIMESTAMP NOT NULL, releases INTEGER NOT NULL)""",
+    # What explains a release, beside its tables: kept, because a later version would write other words.
+    """CREATE TABLE IF NOT EXISTS public.documents (
+        position INTEGER, name TEXT, content BLOB NOT NULL, PRIMARY KEY (position, name))""",
+    # What explains the series, as the latest release found it.
+    "CREATE TABLE IF NOT EXISTS public.series_documents (name TEXT PRIMARY KEY, content BLOB NOT NULL)",
     # Until 0.1.0 a candidate waited here for the step that published it.
     "DROP TABLE IF EXISTS private.candidates",
     # asked: whether the release selects the person. origin: 0 the table, 1 an earlier release, 2 invented.
@@ -45,6 +50,7 @@ LATEST_STATEMENTS = (
     "CREATE OR REPLACE TABLE private.states (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
     """CREATE OR REPLACE TABLE private.memories (
         position INTEGER, judge TEXT, data BLOB NOT NULL, PRIMARY KEY (position, judge))""",
+    "CREATE OR REPLACE TABLE public.series_documents (name TEXT PRIMARY KEY, content BLOB NOT NULL)",
 )
 """The tables that hold the latest release only, made anew for each: deleted rows would keep their blocks."""
 

@@ -121,6 +121,7 @@ def _write_release(connection: "duckdb.DuckDBPyConnection", change: Commit) -> N
     for table, rows in _tables(record.position, entry).items():
         _insert(connection, table, rows)
     _write_memories(connection, change)
+    _write_documents(connection, change)
     connection.execute(
         "INSERT INTO public.manifests VALUES (?, ?, ?)", [record.position, record.release, change.manifest]
     )
@@ -191,6 +192,17 @@ def _write_memories(connection: "duckdb.DuckDBPyConnection", change: Commit) -> 
     connection.execute("INSERT INTO private.states VALUES (?, ?)", [position, pack(change.state)])
     for check, memory in change.memories.items():
         connection.execute("INSERT INTO private.memories VALUES (?, ?, ?)", [position, check, pack(memory)])
+
+
+def _write_documents(connection: "duckdb.DuckDBPyConnection", change: Commit) -> None:
+    """Keep the documents of the release, and those of the series in place of the earlier ones.
+
+    Requires: the tables of the latest release were made anew.
+    """
+    for name, content in change.documents.items():
+        connection.execute("INSERT INTO public.documents VALUES (?, ?, ?)", [change.record.position, name, content])
+    for name, content in change.series_documents.items():
+        connection.execute("INSERT INTO public.series_documents VALUES (?, ?)", [name, content])
 
 
 def _tables(position: int, entry: Entry) -> "dict[str, pa.Table]":

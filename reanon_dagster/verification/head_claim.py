@@ -24,6 +24,14 @@ def head_flaws(folder: Path, manifests: Sequence[Manifest]) -> list[Flaw]:
     return [Flaw(f"{shown(path.name)} {problem}", release) for problem in problems]
 
 
+def claimed_manifest(folder: Path) -> str | None:
+    """The sha256 of the manifest that the head file names as the newest; None if it names none."""
+    try:
+        return str(json.loads(file_content(folder.with_name(f"{folder.name}.head.json")).decode("utf-8"))["manifest"])
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+
+
 def _problems(manifests: Sequence[Manifest], position: int, release: str, manifest: str) -> list[str]:
     order = [one.folder for one in manifests]
     if release not in order:

@@ -46,6 +46,8 @@ class Manifest:
     """The sha256 of each file, by name."""
     withdrawn: Mapping[str, str] = field(default_factory=dict)
     """The sha256 of the tombstone of each earlier release whose withdrawal it records, by release."""
+    series_files: Mapping[str, str] = field(default_factory=dict)
+    """The sha256 of each file in the folder of the series, by name, as of this release."""
 
 
 def shown(name: str) -> str:
@@ -66,16 +68,15 @@ def read_manifest(folder: Path) -> tuple[Manifest | None, list[Flaw]]:
     if not isinstance(claims, dict):
         return None, [Flaw(f"{label} is not a manifest", name)]
     flaws = [Flaw(f"{label} {problem}", name) for problem in _problems(name, claims)]
-    files = claims.get("files")
-    listed = files if isinstance(files, dict) else {}
     previous = claims.get("previous_manifest")
     return Manifest(
         name,
         hashlib.sha256(content).hexdigest(),
         str(claims.get("series")),
         previous if isinstance(previous, str) else None,
-        {file: _sha256(told) for file, told in listed.items() if _is_plain(file) and _sha256(told)},
+        _digests(claims.get("files")),
         {release: digest for release, digest in _withdrawals(claims).items() if _is_digest(digest)},
+        _digests(claims.get("series_files")),
     ), flaws
 
 
@@ -126,16 +127,30 @@ def _problems(name: str, claims: Mapping[str, Any]) -> list[str]:
         problems.append("does not say which manifest comes before it")
     if any(not _is_digest(digest) for digest in _withdrawals(claims).values()):
         problems.append("has no sha256 for a release that it records as withdrawn")
+    beside = claims.get("series_files", {})
+    if not isinstance(beside, dict):
+        problems.append("does not list the files of the series by name")
+        beside = {}
     files = claims.get("files")
     if not isinstance(files, dict) or not files:
-        return [*problems, "lists no files"]
-    problems += [
+        return [*problems, *_listed_problems(beside), "lists no files"]
+    return [*problems, *_listed_problems(files), *_listed_problems(beside)]
+
+
+def _listed_problems(files: Mapping[str, Any]) -> list[str]:
+    """What is wrong with the names and digests of files."""
+    problems = [
         f"lists {shown(file)}, which is not the name of a file in its folder" for file in files if not _is_plain(file)
     ]
-    problems += [
+    return problems + [
         f"has no sha256 for {shown(file)}" for file, told in files.items() if _is_plain(file) and not _sha256(told)
     ]
-    return problems
+
+
+def _digests(files: object) -> dict[str, str]:
+    """The digest of each file that is listed as it should be."""
+    listed = files if isinstance(files, dict) else {}
+    return {file: _sha256(told) for file, told in listed.items() if _is_plain(file) and _sha256(told)}
 
 
 def _withdrawals(claims: Mapping[str, Any]) -> Mapping[str, Any]:

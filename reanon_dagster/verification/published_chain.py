@@ -20,6 +20,7 @@ from reanon_dagster.verification.manifest_file import (
     read_manifest,
     shown,
 )
+from reanon_dagster.verification.series_files import series_file_flaws
 from reanon_dagster.verification.withdrawal_file import (
     WITHDRAWN,
     Tombstone,
@@ -66,8 +67,12 @@ def is_release_folder(folder: Path) -> bool:
 def verify_published(folder: Path) -> PublishedChain:
     """The chain of a published folder with all its flaws: every file of every release is read."""
     chain = read_chain(folder)
+    beside = _series_files(folder, chain)
+    if beside:  # a release may have been published since the manifests were read
+        chain = read_chain(folder)
+        beside = _series_files(folder, chain)
     found = [flaw for manifest in chain.manifests for flaw in file_flaws(folder / manifest.folder, manifest)]
-    return PublishedChain(chain.manifests, (*chain.flaws, *found), chain.tombstones)
+    return PublishedChain(chain.manifests, (*chain.flaws, *beside, *found), chain.tombstones)
 
 
 def verify_release(folder: Path) -> PublishedChain:
@@ -86,11 +91,10 @@ def read_chain(folder: Path) -> PublishedChain:
     manifests: list[Manifest] = []
     flaws: list[Flaw] = []
     tombstones: dict[str, Tombstone] = {}
+    others: dict[str, int] = {}
     for name, kind in _entries(folder, flaws, None):
         if not stat.S_ISDIR(kind) or not os.path.lexists(folder / name / MANIFEST):
-            flaws.append(
-                Flaw(f"{shown(name)} is {_stray(kind)} that belongs to no release: delete it", name, stray=True)
-            )
+            others[name] = kind
             continue
         manifest, wrong = read_manifest(folder / name)
         flaws += wrong
@@ -104,7 +108,24 @@ def read_chain(folder: Path) -> PublishedChain:
             flaws += tombstone_flaws(manifest, tombstone)
     ordered, broken = _ordered(manifests)
     told = (*chain_flaws(ordered, tombstones), *head_flaws(folder, ordered))
-    return PublishedChain(ordered, (*flaws, *broken, *_foreign(ordered), *told), tombstones)
+    strays = _strays(others, ordered)
+    return PublishedChain(ordered, (*flaws, *strays, *broken, *_foreign(ordered), *told), tombstones)
+
+
+def _strays(others: Mapping[str, int], manifests: Sequence[Manifest]) -> list[Flaw]:
+    """What is in the folder of a series, and neither a release nor a file that the newest manifest lists."""
+    listed = manifests[-1].series_files if manifests else {}
+    return [
+        Flaw(f"{shown(name)} is {_stray(kind)} that belongs to no release: delete it", name, stray=True)
+        for name, kind in others.items()
+        if name not in listed
+    ]
+
+
+def _series_files(folder: Path, chain: PublishedChain) -> list[Flaw]:
+    """The flaws of the files beside the releases; which ones belong there is not known while the chain is broken."""
+    is_broken = any(not flaw.stray for flaw in chain.flaws)
+    return [] if is_broken else series_file_flaws(folder, chain.manifests)
 
 
 def file_flaws(folder: Path, manifest: Manifest) -> list[Flaw]:

@@ -135,7 +135,9 @@ def test_the_commands_of_the_readme_and_the_analysts_code_run(tmp_path: Path, mo
     assert (tmp_path / "my-series" / "private" / "trace.parquet").exists()
     monkeypatch.chdir(tmp_path / "my-series" / "published" / "hospital" / "2024-Q2")
     names: dict[str, object] = {}
-    in_boxes, decoupled = blocks(ROOT / "docs" / "using-a-release.md", "python")
+    decoding, in_boxes, decoupled = blocks(ROOT / "docs" / "using-a-release.md", "python")
+    exec(decoding, names)
+    assert set(names["interval"]) <= {"primary", "secondary", "vocational", "bachelor", "master"}
     exec(in_boxes, names)
     assert 0 <= names["estimate"] <= len(names["table"])
     assert names["real"].sum() == pytest.approx(len(names["table"]) - names["counterfeits"].sum())

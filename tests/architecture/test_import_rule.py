@@ -26,6 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "reanon_dagster.sources",
         "reanon_dagster.expectations",
         "reanon_dagster.verification",
+        "reanon_dagster.documents",
     ),
     ("reanon_dagster.series",),
     ("reanon_dagster.sources.kinds",),

@@ -114,6 +114,11 @@ def declared(folder: Path, source: str, columns: Mapping[str, str], sensitive: s
     return load_series(folder, lazily=True)
 
 
+def releases_in(folder: Path) -> list[str]:
+    """The releases in the published folder of a series, without the documents beside them."""
+    return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.exists() else []
+
+
 def correct(folder: Path, release: str, frame: pd.DataFrame) -> None:
     """Write another snapshot of a release."""
     frame.to_csv(folder / "snapshots" / f"{release}.csv", index=False)

@@ -21,7 +21,7 @@ PINNED = HERE / "published.json"
 STORED = HERE / "stores"
 SEED = 7
 KEY = bytes(range(16))
-APART = ("files", "previous_manifest", "reanon")
+APART = ("files", "series_files", "previous_manifest", "reanon")
 """What is not pinned of a manifest as it is: digests are compared by themselves, the version changes."""
 ADDED = {
     "balancing": "filled",
@@ -32,6 +32,8 @@ ADDED = {
     "together": 0.0,
 }
 """Parameters that 0.1.0 did not have, with what it did."""
+DOCUMENTS = {"README.md", "datapackage.json"}
+"""What lies beside the tables since: 0.1.0 had no such files. Their names are data here, not those of the product."""
 MISSING = "nothing"
 
 
@@ -90,7 +92,7 @@ def of_release(folder: Path) -> dict[str, Any]:
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     for parameter, former in ADDED.items():
         assert manifest["technique"].pop(parameter, former) == former
-    files = sorted(file for file in folder.iterdir() if file.name != "manifest.json")
+    files = sorted(file for file in folder.iterdir() if file.name not in {"manifest.json", *DOCUMENTS})
     return {
         "files": {file.name: sha256(file.read_bytes()) for file in files},
         "content": {file.name: content(file) for file in files},

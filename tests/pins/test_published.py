@@ -9,7 +9,7 @@ from builders.long_lists import sampled
 
 from pins.case import Case
 from pins.cases import CASES, EVERY_RUN
-from pins.runner import SEED, answers, differences, pinned, run, write
+from pins.runner import DOCUMENTS, SEED, answers, differences, pinned, run, write
 
 PINNED = pinned()
 UNLIKE_BEFORE = {"bpg-ghost": "r1"}
@@ -41,8 +41,10 @@ def require_chain(case: Case, path: Path) -> None:
     for release, one in PINNED[case.name]["releases"].items():
         text = (path.parent / "published" / case.name / release / "manifest.json").read_bytes()
         manifest = json.loads(text)
-        assert set(manifest) == {*one["manifest"], "files", "previous_manifest", "reanon"}
-        assert manifest["files"] == {name: {"sha256": digest} for name, digest in one["files"].items()}
+        assert set(manifest) == {*one["manifest"], "files", "series_files", "previous_manifest", "reanon"}
+        tables = {name: told for name, told in manifest["files"].items() if name not in DOCUMENTS}
+        assert tables == {name: {"sha256": digest} for name, digest in one["files"].items()}
+        assert set(manifest["files"]) - set(tables) == DOCUMENTS == set(manifest["series_files"])
         assert manifest["previous_manifest"] == previous
         previous = hashlib.sha256(text).hexdigest()
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from builders.assets import FILLED, QUIET, Maker, checked, said, severities
 from builders.faults import Forgetful
-from builders.series import correct, ineligible, lively, people, write_series
+from builders.series import correct, ineligible, lively, people, releases_in, write_series
 
 from reanon_dagster.cli import main
 from reanon_dagster.definitions import series_definitions
@@ -25,7 +25,7 @@ TODAY = date(2030, 1, 1)
 
 def published(folder: Path) -> list[str]:
     there = folder / "published" / "clinic"
-    return sorted(path.name for path in there.iterdir()) if there.exists() else []
+    return releases_in(there)
 
 
 def committed(maker: Maker) -> list[tuple[int, str, str]]:

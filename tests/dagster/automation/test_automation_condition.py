@@ -9,7 +9,7 @@ import dagster as dg
 import pandas as pd
 import pytest
 from builders.assets import QUIET, Maker
-from builders.series import SERIES, lively, people, write_series
+from builders.series import SERIES, lively, people, releases_in, write_series
 
 from reanon_dagster.cli import main
 from reanon_dagster.definitions import series_definitions
@@ -96,7 +96,7 @@ def test_the_next_landed_release_is_requested_and_none_after_a_failure(
     assert daemon.tick() == requested(1)  # the corrected snapshot is tried
     assert make(maker, releases[1]).success
     assert daemon.tick() == requested(2)
-    assert sorted(one.name for one in (tmp_path / "published" / "clinic").iterdir()) == releases[:2]
+    assert releases_in(tmp_path / "published" / "clinic") == releases[:2]
 
 
 def test_a_person_who_asks_for_a_published_release_is_told_that_its_snapshot_is_gone(

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from builders.faults import Forgetful
-from builders.series import DEFAULT_BRAKES, SERIES, lively, people, write_series
+from builders.series import DEFAULT_BRAKES, SERIES, lively, people, releases_in, write_series
 
 from reanon_core.model.errors import Refused
 from reanon_core.model.release import Release
@@ -36,7 +36,7 @@ def series(tmp_path: Path) -> Path:
 
 def published(folder: Path) -> list[str]:
     there = folder / "published" / "clinic"
-    return sorted(path.name for path in there.iterdir()) if there.exists() else []
+    return releases_in(there)
 
 
 def test_a_release_that_fails_its_check_is_not_published_and_blocks_the_next(

@@ -64,13 +64,14 @@ def test_each_release_has_its_columns_and_no_groups(series: Path) -> None:
     assert run("validate", series) == 0
     assert run("backfill", series) == 0
     published = series.parent / "published" / "panel"
-    names = {one.name: list(pd.read_parquet(one / "table.parquet").columns) for one in sorted(published.iterdir())}
+    names = {one.name: list(pd.read_parquet(one / "table.parquet").columns) for one in sorted(published.glob("r*"))}
     assert names == {
         "r1": ["age_min", "age_max", "disease"],
         "r2": ["zip_min", "zip_max", "job_min", "job_max", "disease"],
         "r3": ["age_min", "age_max", "job_min", "job_max", "blood"],
     }
-    assert sorted(file.name for file in (published / "r1").iterdir()) == ["manifest.json", "table.csv", "table.parquet"]
+    files = ["README.md", "datapackage.json", "manifest.json", "table.csv", "table.parquet"]
+    assert sorted(file.name for file in (published / "r1").iterdir()) == files
     manifest = json.loads((published / "r3" / "manifest.json").read_text())
     assert manifest["columns"] == ["age", "job", "blood"]
     assert manifest["groups"] is None

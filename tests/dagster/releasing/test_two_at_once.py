@@ -10,7 +10,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from builders.series import begin, lively, write_series
+from builders.series import begin, lively, releases_in, write_series
 
 from reanon_dagster.cli import main
 from reanon_dagster.releasing import series_view
@@ -34,7 +34,7 @@ def both(command: list[str], *, pause: float) -> list[tuple[int, str]]:
 
 def published(folder: Path) -> list[str]:
     """The releases that are out, each of them whole and linked to the one before."""
-    previous, names = None, sorted(path.name for path in (folder / "published" / "clinic").iterdir())
+    previous, names = None, releases_in(folder / "published" / "clinic")
     for name in names:
         there = folder / "published" / "clinic" / name
         text = (there / "manifest.json").read_bytes()

@@ -73,8 +73,10 @@ def test_only_the_newest_release_that_stands_can_be_withdrawn(series: Path, publ
     with pytest.raises(OutOfOrder, match="withdraw r3 first"):
         own.withdraw("r2", because="b")
     assert files(published / "r2") == [
+        "README.md",
         "counterfeits.csv",
         "counterfeits.parquet",
+        "datapackage.json",
         "manifest.json",
         "table.csv",
         "table.parquet",

@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import pandas as pd
 import pytest
+from builders.series import releases_in
 from builders.server import Server
 
 from reanon_dagster.cli import main
@@ -30,7 +31,7 @@ def committed(series: Path) -> list[str]:
 
 def out(series: Path) -> list[str]:
     folder = series / "published" / series.name
-    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+    return releases_in(folder)
 
 
 def in_order_and_alone(server: Server, backfill: str, months: list[str]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from builders.deployment import ROOT
+from builders.series import releases_in
 from builders.server import MODULE, Server, where
 
 pytestmark = pytest.mark.server
@@ -22,7 +23,7 @@ SERIES = "late"
 
 def out(series: Path) -> list[str]:
     folder = series / "published" / series.name
-    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+    return releases_in(folder)
 
 
 def waiting(series: Path) -> str:

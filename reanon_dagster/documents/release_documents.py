@@ -1,0 +1,31 @@
+"""Which documents lie beside the tables of a release, and which in the folder of its series."""
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from reanon_dagster.documents.data_package import release_package, series_package
+from reanon_dagster.documents.public_release import PublicRelease, PublicSeries
+from reanon_dagster.documents.readme import release_readme, series_readme
+
+Documents: TypeAlias = Mapping[str, bytes]
+"""The content of each document by the name of its file."""
+
+RELEASE_DOCUMENTS: Mapping[str, Callable[[PublicRelease], bytes]] = {
+    "README.md": release_readme,
+    "datapackage.json": release_package,
+}
+SERIES_DOCUMENTS: Mapping[str, Callable[[PublicSeries], bytes]] = {
+    "README.md": series_readme,
+    "datapackage.json": series_package,
+}
+"""They name no release: withdrawing one leaves them true."""
+
+
+def documents_of_release(release: PublicRelease) -> Documents:
+    """The documents of a release."""
+    return {name: write(release) for name, write in RELEASE_DOCUMENTS.items()}
+
+
+def documents_of_series(series: PublicSeries) -> Documents:
+    """The documents of a series, as the newest release finds it."""
+    return {name: write(series) for name, write in SERIES_DOCUMENTS.items()}

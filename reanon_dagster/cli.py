@@ -60,6 +60,8 @@ def parser() -> argparse.ArgumentParser:
         "series", type=Path, nargs="?", metavar="SERIES.yaml", help="one series; without it, all series that are found"
     )
 
+    _add_rehearse_and_advise(commands)
+
     publish = _command(commands, "publish", "publish the next due release")
     _series(publish)
     publish.add_argument("--release", metavar="R", help="the release to publish, which must be the next one")
@@ -103,7 +105,7 @@ def parser() -> argparse.ArgumentParser:
         "--compromised", metavar="SHARE|F", help="whose values the adversary knows: a share of the people, or a file"
     )
     audit.add_argument(
-        "--seed", type=_seed_number, default=0, metavar="N", help="the seed that draws the people for --compromised"
+        "--seed", type=_whole_number, default=0, metavar="N", help="the seed that draws the people for --compromised"
     )
 
     lift = _command(commands, "lift", "lift the halt of a series, which a failed audit has set")
@@ -125,6 +127,19 @@ def parser() -> argparse.ArgumentParser:
     verify.add_argument("--key", type=Path, metavar="F.pub", help="every manifest must be signed with this public key")
     verify.add_argument("--json", type=Path, metavar="F", help="also write the result to this file")
     return top
+
+
+def _add_rehearse_and_advise(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    rehearse = _command(commands, "rehearse", "run every snapshot on the disk through the technique, and write nothing")
+    _series(rehearse)
+    ahead_help = "how many releases beyond the last snapshot to project, from the observed churn (default: 2)"
+    rehearse.add_argument("--ahead", type=_whole_number, default=2, metavar="N", help=ahead_help)
+    rehearse.add_argument("--seed", type=_whole_number, metavar="N", help="repeat a rehearsal exactly")
+    _json(rehearse)
+
+
+def _json(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", type=Path, metavar="F", help="also write the result to this file")
 
 
 def _backup_and_keys(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -188,15 +203,17 @@ def _accept_drift(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _seed_number(text: str) -> int:
-    """A seed is a whole number of at least 0."""
+def _whole_number(text: str) -> int:
+    """A whole number of at least 0, such as a seed."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text} must be a whole number of at least 0")
     return int(text)
 
 
 def _seed(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--seed", type=_seed_number, metavar="N", help="make the release reproducible; for tests only")
+    command.add_argument(
+        "--seed", type=_whole_number, metavar="N", help="make the release reproducible; for tests only"
+    )
 
 
 if __name__ == "__main__":

@@ -67,6 +67,10 @@ def _validate_release(series: Series, view: SeriesView, release: str, *, quiet: 
     when = "" if due == today else f" once it is due, on {due}"
     say(f"{series.name}: valid: {_people(candidate)}; the release would be published{when}", quiet=quiet)
     say(f"{series.name}: {typical_count(candidate.query_error)}", quiet=quiet)
+    say(
+        f"{series.name}: this was one release; `reanon rehearse` tries every snapshot on the disk and what may follow",
+        quiet=quiet,
+    )
     return 0
 
 

@@ -137,6 +137,19 @@ def _add_rehearse_and_advise(commands: "argparse._SubParsersAction[argparse.Argu
     rehearse.add_argument("--seed", type=_whole_number, metavar="N", help="repeat a rehearsal exactly")
     _json(rehearse)
 
+    advise = _command(commands, "advise", "say which techniques and parameters suit the snapshots on the disk, and why")
+    _series(advise)
+    adversary_help = (
+        "what an adversary knows: who is in each release, with all quasi-identifiers (presence), some people's values "
+        "too (values), or how likely each value follows another (transitions); default: what the series file declares"
+    )
+    advise.add_argument("--adversary", choices=("presence", "values", "transitions"), help=adversary_help)
+    advise.add_argument("--ahead", type=_whole_number, default=2, metavar="N", help=ahead_help)
+    seconds_help = "how long to try techniques on the snapshots (default: 60)"
+    advise.add_argument("--seconds", type=_whole_number, default=60, metavar="N", help=seconds_help)
+    advise.add_argument("--seed", type=_whole_number, metavar="N", help="try with the same random numbers again")
+    _json(advise)
+
 
 def _json(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", type=Path, metavar="F", help="also write the result to this file")

@@ -8,6 +8,7 @@ import numpy as np
 
 from reanon_core.catalog import build_attack
 from reanon_core.model.errors import InvalidSnapshot, ReanonError, Refused, Unpublishable, counted
+from reanon_core.model.finding import Findings
 from reanon_core.model.ledger import Entry, Ledger
 from reanon_dagster.lab.projection import Projection, as_read, projected_names
 from reanon_dagster.lab.rehearsal_view import RehearsalView, first_view
@@ -27,6 +28,8 @@ ATTACK = "intersection"
 """The attack that every rehearsed release is exposed to, together with all releases before it."""
 MOST_ATTEMPTS = 5
 """How often a release is tried again after people were left out of it."""
+MOST_LEFT_OUT = 0.1
+"""The largest share of a snapshot that is left out to go on: a table without more people would be another table."""
 ACCEPTED = "rehearsal"
 
 Reader = Callable[[RehearsalView], Read]
@@ -78,11 +81,14 @@ class RehearsedRelease:
 class Rehearsal:
     """The rehearsed part of a series, which grows release by release."""
 
-    def __init__(self, series: "Series", *, seed: int | None = None, attacked: bool = True) -> None:
+    def __init__(
+        self, series: "Series", *, seed: int | None = None, attacked: bool = True, patient: bool = True
+    ) -> None:
+        """Begin a rehearsal; a patient one goes on without the people whom a refusal concerns, if they are few."""
         self.series = series
         self.entries: list[Entry] = []
         self.view = first_view(series, seed)
-        self._seed, self._attacked = seed, attacked
+        self._seed, self._attacked, self._patient = seed, attacked, patient
 
     @property
     def ledger(self) -> Ledger:
@@ -97,9 +103,11 @@ class Rehearsal:
             progress(f"{name}: reading the snapshot")
             read = reader(self.view)
         except InvalidSnapshot as error:
-            return RehearsedRelease(name, projected, obstacles=(_obstacle(name, error, None),), published=False)
+            return self.failed(name, error, projected=projected)
         seed = None if self._seed is None else self._seed + self.view.position
-        candidate, obstacles = _attempts(self.series, self.view, name, read, seed, _named(name, progress))
+        candidate, obstacles = _attempts(
+            self.series, self.view, name, read, seed=seed, patient=self._patient, progress=_named(name, progress)
+        )
         if candidate is None:
             return RehearsedRelease(name, projected, people=read.rows, obstacles=obstacles, published=False)
         self.view = self.view.after(candidate)
@@ -107,8 +115,7 @@ class Rehearsal:
         exposed, attacked = None, None
         if self._attacked:
             progress(f"{name}: attacking")
-            ledger = self.ledger
-            found = build_attack(ATTACK).run(ledger.history(), ledger.knowledge())
+            found = self._intersected()
             exposed, attacked = found.exposed, found.of
         entry = candidate.entry
         return RehearsedRelease(
@@ -126,6 +133,18 @@ class Rehearsal:
             obstacles=obstacles,
             notes=tuple(note for note in candidate.notes if not note.startswith("accepted: ")),
         )
+
+    def failed(self, name: str, error: ReanonError, *, projected: bool = False) -> RehearsedRelease:
+        """A release that ends with an error before it is planned."""
+        return RehearsedRelease(name, projected, obstacles=(_obstacle(name, error, None),), published=False)
+
+    def exposed(self) -> int:
+        """How many people all rehearsed releases together leave a single value for."""
+        return self._intersected().exposed
+
+    def _intersected(self) -> Findings:
+        ledger = self.ledger
+        return build_attack(ATTACK).run(ledger.history(), ledger.knowledge())
 
 
 def rehearsed_releases(
@@ -163,7 +182,14 @@ def projected_releases(
 
 
 def _attempts(
-    series: "Series", view: RehearsalView, release: str, read: Read, seed: int | None, progress: Progress
+    series: "Series",
+    view: RehearsalView,
+    release: str,
+    read: Read,
+    *,
+    seed: int | None,
+    patient: bool,
+    progress: Progress,
 ) -> tuple[Candidate | None, tuple[Obstacle, ...]]:
     """The candidate, after every obstacle that a steward can remove without another table; None if one remains."""
     obstacles: list[Obstacle] = []
@@ -179,7 +205,8 @@ def _attempts(
             obstacles.append(_obstacle(release, error, "as if you accepted it with --accept-drift"))
         except (Refused, Unpublishable) as error:
             named = np.isin(read.snapshot.persons, [] if error.persons is None else error.persons)
-            if not named.any() or named.all() or len(obstacles) >= MOST_ATTEMPTS:
+            few = patient and 0 < named.sum() <= MOST_LEFT_OUT * read.snapshot.size
+            if not few or len(obstacles) >= MOST_ATTEMPTS:
                 return None, (*obstacles, _obstacle(release, error, None))
             way = f"without {counted(int(named.sum()), 'person', 'people')} of the snapshot of {release}"
             obstacles.append(_obstacle(release, error, way))

@@ -50,7 +50,7 @@ def rehearsed(path: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tup
 def test_a_dead_end_in_the_third_release_is_found_with_its_date_and_nothing_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    frames = with_surplus(lively(releases=4), "r3", 30)
+    frames = with_surplus(lively(releases=4, size=72), "r3", 30)
     path = write_series(tmp_path / "series", snapshots=frames)
     before = written(path.parent)
     code, document, out, err = rehearsed(path, capsys)
@@ -64,7 +64,7 @@ def test_a_dead_end_in_the_third_release_is_found_with_its_date_and_nothing_is_w
 
 
 def test_what_a_rehearsal_finds_is_what_backfill_does(tmp_path: Path) -> None:
-    frames = with_surplus(lively(releases=5), "r4", 30)
+    frames = with_surplus(lively(releases=5, size=72), "r4", 30)
     series = load_series(write_series(tmp_path, snapshots=frames))
     found = snapshots_on_disk(series, TODAY)
     outcomes = list(rehearsed_releases(Rehearsal(series, seed=3), found))
@@ -118,7 +118,7 @@ def test_a_brake_is_told_and_the_rehearsal_goes_on_as_if_it_were_accepted(
 def test_projected_releases_are_marked_and_a_refusal_among_them_fails_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = write_series(tmp_path / "series", snapshots=dict(list(lively().items())[:3]))
+    path = write_series(tmp_path / "series", snapshots=dict(list(lively(size=72).items())[:3]))
     code, document, out, _ = rehearsed(path, capsys, "--ahead", "3")
     assert code == 0
     assert [one["projected"] for one in document["releases"][:3]] == [False] * 3
@@ -129,7 +129,7 @@ def test_projected_releases_are_marked_and_a_refusal_among_them_fails_nothing(
 
 
 def test_the_document_has_every_number_of_every_release(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write_series(tmp_path / "series", snapshots=lively())
+    path = write_series(tmp_path / "series", snapshots=lively(size=72))
     code, document, out, _ = rehearsed(path, capsys)
     assert code == 0
     assert set(document) == {
@@ -148,7 +148,7 @@ def test_the_document_has_every_number_of_every_release(tmp_path: Path, capsys: 
 def test_a_series_with_releases_is_rehearsed_from_its_first_snapshot_and_stays_as_it_is(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    frames = lively()
+    frames = lively(size=72)
     path = write_series(tmp_path / "series", snapshots=dict(list(frames.items())[:2]))
     assert main(["backfill", str(path), "--seed", "0", "--quiet"]) == 0
     write_series(tmp_path / "series", snapshots=frames)
@@ -163,7 +163,7 @@ def test_a_series_with_releases_is_rehearsed_from_its_first_snapshot_and_stays_a
 def test_a_missing_snapshot_is_told_and_a_broken_one_is_bad_input(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    frames = lively()
+    frames = lively(size=72)
     path = write_series(tmp_path / "series", snapshots={"r1": frames["r1"], "r3": frames["r3"]})
     code, document, _, err = rehearsed(path, capsys, "--ahead", "0")
     assert (code, document["missing_snapshots"]) == (1, ["r2"])
@@ -175,7 +175,7 @@ def test_a_missing_snapshot_is_told_and_a_broken_one_is_bad_input(
 
 
 def test_validate_points_to_the_rehearsal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write_series(tmp_path, snapshots=lively())
+    path = write_series(tmp_path, snapshots=lively(size=72))
     assert main(["validate", str(path)]) == 0
     assert "reanon rehearse" in capsys.readouterr().out
 

@@ -9,7 +9,7 @@ import numpy as np
 from reanon_core.catalog import ATTACKS
 from reanon_core.model.errors import Refused, counted
 from reanon_dagster.commands.json_file import require_json_place, write_json_file
-from reanon_dagster.commands.output import progress, say, table, warn, warn_of_caution
+from reanon_dagster.commands.output import progress, say, table, technique_line, warn, warn_of_caution
 from reanon_dagster.lab.projection import no_projection
 from reanon_dagster.lab.rehearsal import Rehearsal, RehearsedRelease, projected_releases, rehearsed_releases
 from reanon_dagster.lab.snapshots_on_disk import SnapshotsOnDisk, snapshots_on_disk
@@ -136,13 +136,6 @@ def _attack_sentences(attacks: dict[str, float]) -> list[str]:
                 f"the attack {name} exposes {exposed:,.0f} of {counted(int(attacked), 'person', 'people')}"
             )
     return sentences + [f"{name}: {number:,.3g}" for name, number in left.items()]
-
-
-def technique_line(series: Series) -> str:
-    """The technique with the parameters that the series file writes, in one line."""
-    written = ", ".join(f"{key} = {value}" for key, value in series.config.technique.params.items())
-    form = f", decoupled, k = {series.config.publish.k}" if series.config.publish.form == "decoupled" else ""
-    return f"{series.config.technique.name}{f', {written}' if written else ''}{form}"
 
 
 def _row(one: RehearsedRelease) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from builders.rehearsed import with_surplus, written
+from builders.series import DISEASES, SERIES, lively, people, write_series
 
 from reanon_dagster.cli import main
 from reanon_dagster.lab.advice_grid import Cell, Measured, numbers_tried
@@ -12,8 +14,6 @@ from reanon_dagster.lab.applicability import applicability, eligibilities, table
 from reanon_dagster.lab.rehearsal import Obstacle, RehearsedRelease
 from reanon_dagster.lab.snapshots_on_disk import coded_snapshots
 from reanon_dagster.series.series_file import load_series
-from tests.builders.series import DISEASES, SERIES, lively, people, write_series
-from tests.dagster.lab.test_rehearsal import with_surplus, written
 
 
 def advised(path: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict, str]:

@@ -1,14 +1,14 @@
 """A rehearsal finds every dead end that the snapshots on the disk show, and writes nothing."""
 
-import hashlib
 import json
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
+from builders.rehearsed import with_surplus, written
+from builders.series import DEFAULT_BRAKES, DISEASES, SERIES, lively, people, write_series
 
 from reanon_core.model.snapshot import Snapshot
 from reanon_dagster.cli import main
@@ -17,27 +17,8 @@ from reanon_dagster.lab.rehearsal import Rehearsal, rehearsed_releases
 from reanon_dagster.lab.snapshots_on_disk import snapshots_on_disk
 from reanon_dagster.releasing.release import publish_ready_releases
 from reanon_dagster.series.series_file import load_series
-from tests.builders.series import DEFAULT_BRAKES, DISEASES, SERIES, lively, people, write_series
 
 TODAY = date(2030, 1, 1)
-
-
-def written(folder: Path) -> dict[str, str]:
-    """Every file of a folder with its bytes and its mode, and every folder."""
-    return {
-        str(path.relative_to(folder)): f"{path.stat().st_mode:o} "
-        + (hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "folder")
-        for path in folder.rglob("*")
-    }
-
-
-def with_surplus(frames: dict[str, pd.DataFrame], release: str, count: int) -> dict[str, pd.DataFrame]:
-    """The same snapshots, and from this release on so many more people with one disease."""
-    more = people(count, seed=99).assign(disease="flu")
-    more["patient"] = [f"Late-{number}" for number in range(count)]
-    names = list(frames)
-    at = names.index(release)
-    return {name: pd.concat([frames[name], more]) if names.index(name) >= at else frames[name] for name in names}
 
 
 def rehearsed(path: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict, str, str]:

@@ -176,7 +176,7 @@ def _add_rehearse_and_advise(commands: "argparse._SubParsersAction[argparse.Argu
     )
     advise.add_argument("--adversary", choices=("presence", "values", "transitions"), help=adversary_help)
     advise.add_argument("--ahead", type=_whole_number, default=2, metavar="N", help=ahead_help)
-    seconds_help = "how long to try techniques on the snapshots (default: 60)"
+    seconds_help = "how many seconds of CPU time to try techniques on the snapshots (default: 60)"
     advise.add_argument("--seconds", type=_whole_number, default=60, metavar="N", help=seconds_help)
     advise.add_argument("--seed", type=_whole_number, metavar="N", help="try with the same random numbers again")
     _json(advise)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 HARDLY_MORE = 1.25
 """By which factor the query error may grow for more values than the file asks for."""
+CLEARLY_LESS = 0.8
+"""The share of the recommended query error below which a weaker promise is worth a line."""
 FROZEN = (
     "this cannot be undone: the first release freezes the technique, its number of values (m, ell, k, n), the columns "
     "and the form; another choice later means a new series, which does not protect people against both series combined"
@@ -54,7 +56,8 @@ def recommendation(series: "Series", facts: TableFacts, measured: Sequence[Measu
     own = asked(series)
     ranks = [_rank(one, facts) for one in working]
     best = _chosen([one for one, rank in zip(working, ranks, strict=True) if rank == min(ranks)], facts, own)
-    weaker = [one for one in working if not _fit(one).bounds_risk and _error(one) < _error(best)]
+    closer = [one for one in working if one.complete and _error(one) < CLEARLY_LESS * _error(best)]
+    weaker = [one for one in closer if not _fit(one).bounds_risk]
     alternative = min(weaker, key=_error) if weaker and _fit(best).bounds_risk else None
     return Recommendation(best, tuple(_reasons(best, facts, own)), yaml_lines(series, best.cell), alternative)
 

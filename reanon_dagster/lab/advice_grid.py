@@ -194,11 +194,11 @@ def measured_cells(
     ahead: int,
     progress: Progress = silent,
 ) -> Iterator[Measured]:
-    """Run each cell on the snapshots until its share of the time is spent; one release at least."""
+    """Run each cell on the snapshots until its share of the CPU time is spent; one release at least."""
     reads = shared_reads()
-    end = time.monotonic() + seconds
+    end = time.process_time() + seconds
     for number, cell in enumerate(grid):
-        share = (end - time.monotonic()) / (len(grid) - number)
+        share = (end - time.process_time()) / (len(grid) - number)
         told = _told(f"{number + 1} of {len(grid)}: {cell.text}", progress)
         yield _measured(cell.series(series), cell, names, reads, seed, share, ahead, told)
 
@@ -220,7 +220,7 @@ def _measured(
     ahead: int,
     progress: Progress,
 ) -> Measured:
-    began = time.monotonic()
+    began = time.process_time()
     rehearsal = Rehearsal(series, seed=seed, attacked=False, patient=False)
     releases: list[RehearsedRelease] = []
     for name in names:
@@ -229,11 +229,12 @@ def _measured(
         except ReanonError as error:  # a technique may find only here that it cannot work with such a table
             outcome = rehearsal.failed(name, error)
         releases.append(outcome)
-        if not outcome.published or time.monotonic() - began > seconds:
+        ended = Measured(cell, tuple(releases), len(names), 0).horizon is not None
+        if ended or time.process_time() - began > seconds:
             break
     tables = [entry.snapshot.in_table() for entry in rehearsal.entries]
-    whole = len(releases) == len(names) and releases[-1].published
-    if whole and time.monotonic() - began <= seconds and no_projection(series, tables) is None:
+    whole = len(releases) == len(names) and not ended
+    if whole and time.process_time() - began <= seconds and no_projection(series, tables) is None:
         rng = np.random.default_rng(seed)
         releases += projected_releases(rehearsal, names[-1], ahead, rng, progress=progress)
     return Measured(cell, tuple(releases), len(names), rehearsal.exposed() if rehearsal.entries else 0)

@@ -59,6 +59,11 @@ def run(options: argparse.Namespace) -> int:
     _show_facts(series, found.releases, facts, adversary, quiet=options.quiet)
     _show_techniques(techniques, facts, quiet=options.quiet)
     _show_grid(measured, quiet=options.quiet)
+    if facts.changed_values:
+        say(
+            "where sensitive values change, the attack behind `exposed` may conclude what is not true",
+            quiet=options.quiet,
+        )
     _show_recommendation(series, best, quiet=options.quiet)
     if options.json is not None:
         write_json_file(options.json, _document(series, found.releases, facts, adversary, techniques, measured, best))

@@ -29,8 +29,8 @@ LEGEND = (
     "intersection)"
 )
 PROJECTED = (
-    "projected releases have no snapshot: they repeat the churn between two snapshots on the disk with people drawn at "
-    "random. They show what happens if things go on like this, and forecast nothing"
+    "projected releases have no snapshot: they repeat the churn between two of the latest snapshots with people drawn "
+    "at random. They show what happens if things go on like this, and forecast nothing"
 )
 
 

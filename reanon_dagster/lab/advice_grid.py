@@ -16,6 +16,7 @@ from reanon_dagster.lab.rehearsal_view import RehearsalView
 from reanon_dagster.releasing.judged_candidate import Progress, silent
 from reanon_dagster.releasing.snapshot_intake import read_release
 from reanon_dagster.series.config import Publish, TechniqueConfig
+from reanon_dagster.series.series import build_technique
 from reanon_dagster.sources.snapshot_reader import Read
 
 if TYPE_CHECKING:
@@ -145,8 +146,8 @@ def cells(series: "Series", facts: TableFacts, found: Sequence[Applicability]) -
     """The grid: every technique that applies, a few numbers of values, both forms, and the way on if values crowd."""
     own = asked(series)
     bound = facts.largest_m if facts.largest_m >= 2 else facts.fewest_values
-    k = shared_box(facts)
-    grid = []
+    k = series.config.publish.k if series.config.publish.form == "decoupled" else shared_box(facts)
+    grid: list[Cell] = []
     for one in found:
         if not one.applies or one.fit is None:
             continue
@@ -154,16 +155,31 @@ def cells(series: "Series", facts: TableFacts, found: Sequence[Applicability]) -
         numbers = numbers_tried(max(min(one.largest, bound), one.fit.least), one.fit.least, own)
         forms = (None, k) if declared.decouples and k is not None else (None,)
         grid += [
-            Cell(one.technique, among, {**one.fit.parameters(among), **one.additions}, form)
+            Cell(one.technique, among, _with_own(series, one, one.fit.parameters(among)), form)
             for among in numbers
             for form in forms
         ]
         if one.fit.goes_on is not None:
             among = max(numbers[-1], own if own is not None and own <= facts.fewest_values else 0)
-            more = {**one.fit.parameters(among), **one.additions, **one.fit.goes_on}
+            more = {**_with_own(series, one, one.fit.parameters(among)), **one.fit.goes_on}
             crowded = Cell(one.technique, among, more, forms[-1])
             grid += [] if crowded in grid else [crowded]
     return grid
+
+
+def _with_own(series: "Series", one: Applicability, parameters: Mapping[str, object]) -> dict[str, object]:
+    """The parameters, what the table needs, and what else the file sets if it names this technique already."""
+    needed = {**parameters, **one.additions}
+    written = series.config.technique
+    if written.name != one.technique or one.fit is None:
+        return needed
+    counts = {key for key, value in one.fit.parameters(3).items() if one.fit.parameters(9)[key] != value}
+    kept = {key: value for key, value in written.params.items() if key not in counts}
+    try:
+        build_technique(TechniqueConfig(name=one.technique, **{**needed, **kept, **one.additions}), series.background)
+    except ReanonError:  # what the file sets excludes one of these, such as p excludes n
+        return needed
+    return {**needed, **kept, **one.additions}
 
 
 def asked(series: "Series") -> int | None:

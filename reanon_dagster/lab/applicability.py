@@ -21,9 +21,15 @@ if TYPE_CHECKING:
 
 ADVERSARIES: dict[AdversaryKind, str] = {
     "presence": "knows all releases, who is in each, and everyone's quasi-identifiers",
-    "values": "knows this and the sensitive values of some people",
-    "transitions": "knows this and how likely each sensitive value follows another",
+    "values": "knows who is in each release, everyone's quasi-identifiers, and some people's sensitive values",
+    "transitions": "knows who is in each release, everyone's quasi-identifiers, and how values follow each other",
 }
+KNOWN: dict[AdversaryKind, str] = {
+    "presence": "who is in each release",
+    "values": "some people's sensitive values",
+    "transitions": "how sensitive values follow each other",
+}
+"""What distinguishes each adversary, in a few words."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +171,7 @@ def _of(
     if not fit.over_series and len(facts.people) > 1:
         reasons.append("it promises nothing over several releases")
     if adversary not in fit.adversaries:
-        reasons.append(f"it is not made against an adversary who {ADVERSARIES[adversary]}")
+        reasons.append(f"it is not made against an adversary who knows {KNOWN[adversary]}")
     if facts.columns_vary and not declared.columns_vary:
         reasons.append("its releases must all show the same columns")
     additions: dict[str, object] = {}

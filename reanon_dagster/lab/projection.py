@@ -19,6 +19,8 @@ from reanon_dagster.sources.snapshot_reader import Read
 if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
 
+LATEST = 3
+"""From how many of the latest changes the churn is drawn: at first no one is away who could return."""
 PROJECTED = "projected"
 """What stands in place of a digest of the input."""
 
@@ -99,12 +101,12 @@ class Projection:
 
     def __init__(self, snapshots: Sequence[Snapshot], rng: np.random.Generator) -> None:
         self._rng = rng
-        self._churn = [one for one in observed_churn(snapshots) if one.first.size]
+        self._churn = [one for one in observed_churn(snapshots) if one.first.size][-LATEST:]
         self._latest = snapshots[-1]
         self._known = LastRows.of(snapshots)
 
     def next_snapshot(self) -> Snapshot:
-        """The next snapshot: the churn of two snapshots on the disk that follow each other, with other people."""
+        """The next snapshot: the churn of two of the latest snapshots that follow each other, with other people."""
         churn = self._churn[int(self._rng.integers(len(self._churn)))]
         latest, known, rng = self._latest, self._known, self._rng
         stays = np.flatnonzero(rng.random(latest.size) >= churn.left)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reanon_core.catalog import build_attack
+from reanon_core.catalog import SERIES_ATTACK, build_attack
 from reanon_core.model.errors import InvalidSnapshot, ReanonError, Refused, Unpublishable, counted
 from reanon_core.model.finding import Findings
 from reanon_core.model.ledger import Entry, Ledger
@@ -24,8 +24,6 @@ from reanon_dagster.sources.snapshot_reader import Read
 if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
 
-ATTACK = "intersection"
-"""The attack that every rehearsed release is exposed to, together with all releases before it."""
 MOST_ATTEMPTS = 5
 """How often a release is tried again after people were left out of it."""
 MOST_LEFT_OUT = 0.1
@@ -144,7 +142,7 @@ class Rehearsal:
 
     def _intersected(self) -> Findings:
         ledger = self.ledger
-        return build_attack(ATTACK).run(ledger.history(), ledger.knowledge())
+        return build_attack(SERIES_ATTACK).run(ledger.history(), ledger.knowledge())
 
 
 def rehearsed_releases(

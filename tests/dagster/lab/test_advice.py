@@ -9,7 +9,7 @@ from builders.rehearsed import with_surplus, written
 from builders.series import DISEASES, SERIES, lively, people, write_series
 
 from reanon_dagster.cli import main
-from reanon_dagster.lab.advice_grid import Cell, Measured, numbers_tried
+from reanon_dagster.lab.advice_grid import Cell, Measured, cells, numbers_tried
 from reanon_dagster.lab.applicability import applicability, eligibilities, table_facts
 from reanon_dagster.lab.rehearsal import Obstacle, RehearsedRelease
 from reanon_dagster.lab.snapshots_on_disk import coded_snapshots
@@ -153,6 +153,21 @@ def test_the_horizon_is_the_first_refusal_cascade_or_loss_of_many_people() -> No
     end = Measured(cell, (good, refused), 2, 0).horizon
     assert end is not None
     assert (end.why, end.redacted) == ("refused: value 'flu'", "refused: a value")
+
+
+def test_what_else_the_file_sets_for_its_technique_stays(tmp_path: Path) -> None:
+    frames = {"r1": people(120), "r2": people(120)}
+    text = SERIES.replace("m: 3}", "m: 3, assignment: stable}") + "publish: {form: decoupled, k: 7}\n"
+    series = load_series(write_series(tmp_path, text=text, snapshots=frames))
+    facts = table_facts(series, list(frames), coded_snapshots(series, list(frames), 0))
+    grid = cells(series, facts, applicability(series, facts, "presence"))
+    own = [one for one in grid if one.technique == "m-invariance"]
+    assert all(one.parameters["assignment"] == "stable" for one in own)
+    assert {one.among for one in own} == {3, 5, 6}
+    assert {one.k for one in own} == {None, 7}
+    others = [one for one in grid if one.technique == "cor-split"]
+    assert others
+    assert not [one for one in others if "assignment" in one.parameters]
 
 
 def test_the_grid_tries_the_largest_number_and_that_of_the_file() -> None:

@@ -95,6 +95,9 @@ ATTACKS: dict[str, type[Attack]] = {
     "linkage": LinkageAttack,
 }
 
+SERIES_ATTACK = "intersection"
+"""The attack that every release can be exposed to together with those before it: quick, and on any size."""
+
 EXCLUDED_ATTACKS: dict[str, frozenset[str]] = {
     "m-invariance": frozenset({"intersection"}),
     "weak-m-invariance": frozenset({"intersection"}),

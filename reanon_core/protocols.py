@@ -1,8 +1,8 @@
 """The four shapes that everything else plugs into: Technique, Check, Attack, Metric."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol, Self, TypeVar
+from typing import ClassVar, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -57,6 +57,39 @@ S = TypeVar("S", bound=State)
 P = TypeVar("P", bound=Plan)
 
 
+AdversaryKind = Literal["presence", "values", "transitions"]
+"""What an adversary knows beyond all releases: who is in each, with their quasi-identifiers (presence); some people's
+sensitive values too (values); or how likely each value follows another (transitions)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit:
+    """For which tables and adversaries a technique is made: what `reanon advise` compares with the snapshots."""
+
+    promise: str
+    """What holds over all releases together, as a sentence without a full stop."""
+    parameters: Callable[[int], Mapping[str, object]]
+    """The parameters that hide each person among so many values."""
+    adversaries: frozenset[AdversaryKind] = frozenset({"presence"})
+    """The adversaries against whom the promise holds."""
+    over_series: bool = True
+    """Whether it promises anything over several releases."""
+    bounds_risk: bool = False
+    """Whether it bounds the probability with which an adversary infers a person's value."""
+    least: int = 2
+    """The least number of values for which the parameters make sense."""
+    rations_new_rows: bool = True
+    """Whether at most one in so many new people may share a value; otherwise each release needs so many values."""
+    values_change: Mapping[str, object] | None = None
+    """What to add to the parameters if people's sensitive values change; None if such people cannot be published."""
+    qi_change: Mapping[str, object] | None = field(default_factory=dict)
+    """The same for quasi-identifiers that change."""
+    people_leave: Mapping[str, object] | None = field(default_factory=dict)
+    """The same for people who leave the table."""
+    goes_on: Mapping[str, object] | None = None
+    """What to add to the parameters so that a value which is too frequent among the new people refuses no release."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Declaration:
     """What the rest of reanon must know about a technique: no other code compares techniques by name."""
@@ -82,6 +115,8 @@ class Declaration:
     them: another rule in the middle of a series would break what was promised."""
     function_parameters: frozenset[str] = frozenset()
     """The parameters that may be a function; series.yaml names one as module:function."""
+    fit: Fit | None = None
+    """For which tables it is made; None: `reanon advise` cannot say."""
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ def parser() -> argparse.ArgumentParser:
         prog="reanon",
         description="Publish a changing table of people again and again without the releases together exposing anyone.",
     )
+    top.add_argument("--version", action=_Version, help="print the version and exit")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
     init = _command(commands, "init", "write a commented series.yaml and a small example to start from")
@@ -52,6 +53,7 @@ def parser() -> argparse.ArgumentParser:
         "report every error in the series file and the next snapshot, and whether the release would be refused",
     )
     _series(validate)
+    _json(validate)
 
     status = _command(
         commands, "status", "show which releases are published, ready, waiting for their snapshot, or refused"
@@ -59,12 +61,16 @@ def parser() -> argparse.ArgumentParser:
     status.add_argument(
         "series", type=Path, nargs="?", metavar="SERIES.yaml", help="one series; without it, all series that are found"
     )
+    _json(status)
+
+    _add_rehearse_and_advise(commands)
 
     publish = _command(commands, "publish", "publish the next due release")
     _series(publish)
     publish.add_argument("--release", metavar="R", help="the release to publish, which must be the next one")
     _accept_drift(publish)
     _seed(publish)
+    _json(publish)
     extent = publish.add_mutually_exclusive_group()
     extent.add_argument("--dry-run", action="store_true", help="compute and judge the release, and write nothing")
     extent.add_argument(
@@ -78,6 +84,7 @@ def parser() -> argparse.ArgumentParser:
     backfill.add_argument("--to", metavar="R", help="stop after this release")
     _accept_drift(backfill)
     _seed(backfill)
+    _json(backfill)
 
     trace = _command(commands, "trace", "write which published row shows which person (private)")
     _series(trace)
@@ -85,10 +92,48 @@ def parser() -> argparse.ArgumentParser:
     trace.add_argument("--out", type=Path, metavar="F.parquet", required=True, help="the private file to write")
     trace.add_argument("--worlds", action="store_true", help="also write the row of the person in each stored world")
 
+    _add_audit(commands)
+
+    lift = _command(commands, "lift", "lift the halt of a series, which a failed audit has set")
+    _series(lift)
+    lift.add_argument("--because", metavar="REASON", required=True, help="why the series may go on; it is recorded")
+
+    doctor = _command(commands, "doctor", "examine what a series has on the disk, and repair what is safe to repair")
+    _series(doctor)
+    doctor.add_argument("--dry-run", action="store_true", help="examine, and repair nothing")
+    _json(doctor)
+
+    _backup_and_keys(commands)
+    _add_withdraw_and_forget(commands)
+
+    verify = _command(commands, "verify", "verify a published folder against its own manifests; for anyone")
+    verify.add_argument(
+        "folder", type=Path, metavar="PUBLISHED", help="the public folder of a series, or of one of its releases"
+    )
+    verify.add_argument("--key", type=Path, metavar="F.pub", help="every manifest must be signed with this public key")
+    _json(verify)
+    _add_completion(commands, top)
+    return top
+
+
+class _Version(argparse.Action):
+    """Prints the version; the package is loaded only then."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:  # noqa: A002
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from reanon_core import __version__
+
+        sys.stdout.write(f"reanon {__version__}\n")
+        parser.exit()
+
+
+def _add_audit(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     audit = _command(commands, "audit", "run checks and attacks on the whole history and print the results")
     audit.add_argument("series", type=Path, nargs="?", metavar="SERIES.yaml", help="a series that reanon publishes")
     audit.add_argument("--attack", metavar="A,B", help="only these attacks")
-    audit.add_argument("--json", type=Path, metavar="F", help="also write the results to this file")
+    _json(audit)
     audit.add_argument("--releases", type=Path, nargs="+", metavar="F", help="releases made elsewhere, in order")
     audit.add_argument(
         "--schema", type=Path, metavar="S.yaml", help="the columns of these releases, as in a series file"
@@ -103,28 +148,42 @@ def parser() -> argparse.ArgumentParser:
         "--compromised", metavar="SHARE|F", help="whose values the adversary knows: a share of the people, or a file"
     )
     audit.add_argument(
-        "--seed", type=_seed_number, default=0, metavar="N", help="the seed that draws the people for --compromised"
+        "--seed", type=_whole_number, default=0, metavar="N", help="the seed that draws the people for --compromised"
     )
 
-    lift = _command(commands, "lift", "lift the halt of a series, which a failed audit has set")
-    _series(lift)
-    lift.add_argument("--because", metavar="REASON", required=True, help="why the series may go on; it is recorded")
 
-    doctor = _command(commands, "doctor", "examine what a series has on the disk, and repair what is safe to repair")
-    _series(doctor)
-    doctor.add_argument("--dry-run", action="store_true", help="examine, and repair nothing")
-    doctor.add_argument("--json", type=Path, metavar="F", help="also write the remarks to this file")
+def _add_completion(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", top: argparse.ArgumentParser
+) -> None:
+    completion = _command(commands, "completion", "print a script that completes commands and options in your shell")
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
+    completion.set_defaults(parser=top)
 
-    _backup_and_keys(commands)
-    _add_withdraw_and_forget(commands)
 
-    verify = _command(commands, "verify", "verify a published folder against its own manifests; for anyone")
-    verify.add_argument(
-        "folder", type=Path, metavar="PUBLISHED", help="the public folder of a series, or of one of its releases"
+def _add_rehearse_and_advise(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    rehearse = _command(commands, "rehearse", "run every snapshot on the disk through the technique, and write nothing")
+    _series(rehearse)
+    ahead_help = "how many releases beyond the last snapshot to project, from the observed churn (default: 2)"
+    rehearse.add_argument("--ahead", type=_whole_number, default=2, metavar="N", help=ahead_help)
+    rehearse.add_argument("--seed", type=_whole_number, metavar="N", help="repeat a rehearsal exactly")
+    _json(rehearse)
+
+    advise = _command(commands, "advise", "say which techniques and parameters suit the snapshots on the disk, and why")
+    _series(advise)
+    adversary_help = (
+        "what an adversary knows: who is in each release, with all quasi-identifiers (presence), some people's values "
+        "too (values), or how likely each value follows another (transitions); default: what the series file declares"
     )
-    verify.add_argument("--key", type=Path, metavar="F.pub", help="every manifest must be signed with this public key")
-    verify.add_argument("--json", type=Path, metavar="F", help="also write the result to this file")
-    return top
+    advise.add_argument("--adversary", choices=("presence", "values", "transitions"), help=adversary_help)
+    advise.add_argument("--ahead", type=_whole_number, default=2, metavar="N", help=ahead_help)
+    seconds_help = "how many seconds of CPU time to try techniques on the snapshots (default: 60)"
+    advise.add_argument("--seconds", type=_whole_number, default=60, metavar="N", help=seconds_help)
+    advise.add_argument("--seed", type=_whole_number, metavar="N", help="try with the same random numbers again")
+    _json(advise)
+
+
+def _json(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", type=Path, metavar="F", help="also write the result to this file")
 
 
 def _backup_and_keys(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -188,15 +247,17 @@ def _accept_drift(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _seed_number(text: str) -> int:
-    """A seed is a whole number of at least 0."""
+def _whole_number(text: str) -> int:
+    """A whole number of at least 0, such as a seed."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text} must be a whole number of at least 0")
     return int(text)
 
 
 def _seed(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--seed", type=_seed_number, metavar="N", help="make the release reproducible; for tests only")
+    command.add_argument(
+        "--seed", type=_whole_number, metavar="N", help="make the release reproducible; for tests only"
+    )
 
 
 if __name__ == "__main__":

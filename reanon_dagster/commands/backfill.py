@@ -3,9 +3,11 @@
 import argparse
 from datetime import date
 
-from reanon_core.model.errors import OutOfOrder
+from reanon_core.model.errors import OutOfOrder, ReanonError
+from reanon_dagster.commands.json_file import require_json_place
+from reanon_dagster.commands.outcome_document import release_document, write_outcomes
 from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes
-from reanon_dagster.commands.publish import SEED_WARNING, summary
+from reanon_dagster.commands.publish import SEED_WARNING, explained_reasons, summary
 from reanon_dagster.releasing.brakes import accepted_reason
 from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.query_error import MEANING
@@ -15,24 +17,40 @@ from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.sources.snapshot_location import missing
+from reanon_dagster.storage.series_store import read_summary
 
 
 def run(options: argparse.Namespace) -> int:
     """Publish release after release, and say what the next one waits for."""
     series = continued(load_series(options.series))
+    require_json_place(options.json, series.published_folder.parent)
     warn_of_caution(series)
     if options.seed is not None:
         warn(SEED_WARNING)
     today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
-    published, accept_drift = False, accepted_reason(options.accept_drift)
-    with progress(series.name, quiet=options.quiet) as step:
-        for outcome in publish_ready_releases(
-            series, today, to=options.to, accept_drift=accept_drift, seed=options.seed, progress=step
-        ):
-            say(summary(series, outcome), quiet=options.quiet)
-            warn_of_notes(series.name, outcome.candidate)
-            published = True
-    if published:
+    accept_drift = accepted_reason(options.accept_drift)
+    following = next_release(series, read_summary(series.private_folder).records)
+    documents: list[dict[str, object]] = []
+    reasons: list[str] = []
+    refused: tuple[str | None, ReanonError] | None = None
+    try:
+        with progress(series.name, quiet=options.quiet) as step:
+            for outcome in publish_ready_releases(
+                series, today, to=options.to, accept_drift=accept_drift, seed=options.seed, progress=step
+            ):
+                say(summary(series, outcome), quiet=options.quiet)
+                warn_of_notes(series.name, outcome.candidate)
+                documents.append(release_document(outcome))
+                reasons += outcome.candidate.withheld if outcome.candidate is not None else ()
+                following = series.calendar.next_after(outcome.release)
+    except ReanonError as error:
+        refused = (following, error)
+        raise
+    finally:
+        write_outcomes(options.json, series, documents, refused=refused)
+    for sentence in explained_reasons(reasons):
+        say(sentence, quiet=options.quiet)
+    if documents:
         say(MEANING, quiet=options.quiet)
     view = read_view(series)
     following = next_release(series, view.records)

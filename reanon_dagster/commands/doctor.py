@@ -1,8 +1,8 @@
 """`reanon doctor`: examine what a series has on the disk, and repair what is safe to repair."""
 
 import argparse
-import json
 
+from reanon_dagster.commands.json_file import require_json_place, write_json_file
 from reanon_dagster.commands.output import say, table, warn
 from reanon_dagster.doctor.examinations import examine
 from reanon_dagster.doctor.remark import Outcome
@@ -12,12 +12,13 @@ from reanon_dagster.series.series_file import load_series
 def run(options: argparse.Namespace) -> int:
     """Print a table of everything that was examined; 1 if something is left that only a person can decide."""
     series = load_series(options.series)
+    require_json_place(options.json, series.published_folder.parent)
     remarks = list(examine(series, repair=not options.dry_run))
     rows = [(remark.what, remark.outcome.value, remark.sentence) for remark in remarks]
     table(("examined", "result", ""), rows, quiet=options.quiet, title=series.title)
     if options.json is not None:
-        document = [{"what": what, "outcome": outcome, "sentence": sentence} for what, outcome, sentence in rows]
-        options.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+        listed = [{"what": what, "outcome": outcome, "sentence": sentence} for what, outcome, sentence in rows]
+        write_json_file(options.json, {"series": series.name, "remarks": listed})
     wrong = [remark for remark in remarks if remark.outcome is Outcome.WRONG]
     for remark in wrong:
         warn(f"{series.name}: {remark.what}: {remark.sentence}")

@@ -47,6 +47,13 @@ def warn_of_refusal(series: str, release: str, error: "ReanonError") -> int:
     return error.exit_code
 
 
+def technique_line(series: "Series") -> str:
+    """The technique with the parameters that the series file writes, in one line."""
+    written = ", ".join(f"{key} = {value}" for key, value in series.config.technique.params.items())
+    form = f", decoupled, k = {series.config.publish.k}" if series.config.publish.form == "decoupled" else ""
+    return f"{series.config.technique.name}{f', {written}' if written else ''}{form}"
+
+
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, quiet: bool, title: str | None = None) -> None:
     """Print a table, with numbers aligned to the right."""
     if quiet:

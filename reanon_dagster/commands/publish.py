@@ -1,10 +1,13 @@
 """`reanon publish`: the next due release, or a named one."""
 
 import argparse
+from collections.abc import Iterable
 from datetime import date
 
 from reanon_core.model.errors import ReanonError, Refused, Unpublishable, counted
 from reanon_core.model.ledger import Entry
+from reanon_dagster.commands.json_file import require_json_place
+from reanon_dagster.commands.outcome_document import release_document, write_outcomes
 from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes, warn_of_refusal
 from reanon_dagster.releasing.brakes import accepted_reason
 from reanon_dagster.releasing.candidate import Candidate
@@ -18,12 +21,15 @@ from reanon_dagster.releasing.series_view import SeriesView, read_continuable_vi
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
 
+LONGEST_REASON = 110
+"""The longest reason that the line of a release spells out."""
 SEED_WARNING = "--seed is for tests: anyone who knows the seed can replay shuffles and counterfeits"
 
 
 def run(options: argparse.Namespace) -> int:
     """Publish one release through the gate."""
     series = continued(load_series(options.series))
+    require_json_place(options.json, series.published_folder.parent)
     warn_of_caution(series)
     if options.seed is not None:
         warn(SEED_WARNING)
@@ -34,6 +40,7 @@ def run(options: argparse.Namespace) -> int:
     if release is None:
         require_no_gap(series, view, today)
         say(nothing_to_do(series, next_release(series, view.records), today), quiet=options.quiet)
+        write_outcomes(options.json, series, [])
         return 0
     if options.dry_run:
         return _dry_run(series, view, release, today, options)
@@ -52,9 +59,15 @@ def run(options: argparse.Namespace) -> int:
                 document=document,
             )
         say(summary(series, outcome), quiet=options.quiet)
+        for sentence in explained_reasons(() if outcome.candidate is None else outcome.candidate.withheld):
+            say(sentence, quiet=options.quiet)
         if outcome.candidate is not None:
             say(MEANING, quiet=options.quiet)
         warn_of_notes(series.name, outcome.candidate)
+        write_outcomes(options.json, series, [release_document(outcome)])
+    except ReanonError as error:
+        write_outcomes(options.json, series, [], refused=(release, error))
+        raise
     finally:  # a refused release has pages too
         for page in pages:
             say(f"{series.name}: Data Docs: {page}", quiet=options.quiet)
@@ -79,9 +92,16 @@ def _dry_run(series: Series, view: SeriesView, release: str, today: date, option
         if candidate is not None:
             require_acceptable(candidate)
     except (Refused, Unpublishable) as error:
+        write_outcomes(options.json, series, [], refused=(release, error), dry_run=True)
         return warn_of_refusal(series.name, release, error)
-    say(summary(series, Outcome(release, candidate), dry_run=True), quiet=options.quiet)
+    outcome = Outcome(release, candidate)
+    say(summary(series, outcome, dry_run=True), quiet=options.quiet)
+    for sentence in explained_reasons(() if candidate is None else candidate.withheld):
+        say(sentence, quiet=options.quiet)
+    if candidate is not None:
+        say(MEANING, quiet=options.quiet)
     warn_of_notes(series.name, candidate)
+    write_outcomes(options.json, series, [release_document(outcome)], dry_run=True)
     return 0
 
 
@@ -106,7 +126,7 @@ def summary(series: Series, outcome: Outcome, *, dry_run: bool = False) -> str:
     left, unselected = entry.remembered, entry.dirty - entry.remembered
     dirty = f"; {counted(left, 'row', 'rows')} of people who left the table" if left else ""
     dirty += f"; {counted(unselected, 'row', 'rows')} of people who were not selected" if unselected else ""
-    withheld = "".join(f"; {count} withheld ({reason})" for reason, count in candidate.withheld.items())
+    withheld = "".join(f"; {count:,} withheld ({label(reason)})" for reason, count in candidate.withheld.items())
     if withheld and not dry_run:
         withheld += f"; {withheld_file(outcome.release)} in the private folder says who"
     done = "would publish" if dry_run else "published"
@@ -114,6 +134,16 @@ def summary(series: Series, outcome: Outcome, *, dry_run: bool = False) -> str:
         f"{name}: {done} {_rows(entry)}{_shape(entry)}{dirty}{withheld}; {typical_count(candidate.query_error)}; "
         f"{len(candidate.verdicts)} checks hold ({candidate.seconds:.2f} s)"
     )
+
+
+def label(reason: str) -> str:
+    """A reason for which people are withheld, in a few words if it is a long one: a release has one line."""
+    return reason if len(reason) <= LONGEST_REASON else reason.split(":", maxsplit=1)[0]
+
+
+def explained_reasons(reasons: Iterable[str]) -> list[str]:
+    """The reasons that the lines of releases shorten, each once and in full."""
+    return [f"withheld: {reason}" for reason in dict.fromkeys(reasons) if label(reason) != reason]
 
 
 def _rows(entry: Entry) -> str:

@@ -1,13 +1,17 @@
 """`reanon status`: which releases are published, ready, waiting or refused."""
 
 import argparse
+from collections.abc import Sequence
 from datetime import date
+from pathlib import Path
 
 from reanon_core.model.errors import ReanonError
-from reanon_dagster.commands.output import say, table, warn
+from reanon_dagster.commands.json_file import require_json_place, write_json_file
+from reanon_dagster.commands.output import say, table, technique_line, warn
 from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.halts import halt_sentence
 from reanon_dagster.releasing.integrity import Integrity, integrity_of
+from reanon_dagster.releasing.query_error import MEANING
 from reanon_dagster.releasing.release_order import ReleaseStatus, Status, statuses
 from reanon_dagster.releasing.series_view import SeriesView, read_view
 from reanon_dagster.series.discovery import find_series
@@ -23,8 +27,9 @@ def run(options: argparse.Namespace) -> int:
             "no series found; name a series.yaml, or list the folders of your series in REANON_SERIES",
             quiet=options.quiet,
         )
-        return 0
-    code = 0
+        require_json_place(options.json, None)
+    code, measured = 0, False
+    documents = []
     for path in paths:
         try:
             series = continued(load_series(path))
@@ -36,16 +41,51 @@ def run(options: argparse.Namespace) -> int:
                 warn(f"{path}: {sentence}")
             code = error.exit_code
             continue
+        require_json_place(options.json, series.published_folder.parent)
         today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
         listed = statuses(series, view.records, view.summary.refusals, today, accepted=view.summary.accepted)
         halts, found = view.summary.halts, integrity_of(series, remember=True)
         held = "halted" if halts else "held back, see below" if view.pending or found.flaws else None
         rows = [(one.release, one.status.value, _remark(one, held)) for one in listed]
-        table(("release", "status", ""), rows, quiet=options.quiet, title=series.title)
+        say(f"{series.title}: {technique_line(series)} ({path})", quiet=options.quiet)
+        table(("release", "status", ""), rows, quiet=options.quiet)
+        measured |= any(record.query_error is not None for record in view.records)
+        documents.append(_document(path, series, view, listed, found))
         if halts:
             warn(halt_sentence(series.name, halts))
         code = max(code, _flaws_shown(series, view, found))
+    if measured:
+        say(MEANING, quiet=options.quiet)
+    if options.json is not None:
+        write_json_file(options.json, {"series": documents})
     return code
+
+
+def _document(
+    path: Path, series: Series, view: SeriesView, listed: Sequence[ReleaseStatus], found: Integrity
+) -> dict[str, object]:
+    """The status of a series for a program."""
+    records = {record.release: record for record in view.records}
+    return {
+        "series": series.name,
+        "path": str(path),
+        "technique": series.config.technique.name,
+        "parameters": series.parameters,
+        "halted": [halt.release for halt in view.summary.halts],
+        "flaws": [*view.pending, *found.flaws],
+        "strays": list(found.strays),
+        "releases": [
+            {
+                "release": one.release,
+                "status": one.status.value,
+                "reason": one.reason,
+                "people": records[one.release].people if one.release in records else None,
+                "withheld": records[one.release].withheld if one.release in records else None,
+                "query_error": records[one.release].query_error if one.release in records else None,
+            }
+            for one in listed
+        ],
+    }
 
 
 def _flaws_shown(series: Series, view: SeriesView, found: Integrity) -> int:

@@ -13,6 +13,7 @@ from reanon_core.model.errors import (
     Unpublishable,
     counted,
 )
+from reanon_dagster.commands.json_file import require_json_place, write_json_file
 from reanon_dagster.commands.output import say, warn, warn_of_caution, warn_of_notes, warn_of_refusal
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.frozen_settings import continued
@@ -31,16 +32,26 @@ from reanon_dagster.storage.series_store import read_summary
 
 def run(options: argparse.Namespace) -> int:
     """Take the way of `reanon publish` up to the gate, and write nothing."""
+    answer: dict[str, object] = {"valid": True, "release": None, "refused": None, "problems": []}
+    code = _validated(options, answer)
+    if options.json is not None:
+        write_json_file(options.json, {**answer, "valid": code == 0})
+    return code
+
+
+def _validated(options: argparse.Namespace, answer: dict[str, object]) -> int:
+    """Validate the file and the next snapshot, and write into `answer` what a program may want to know."""
     series, problems = examine_series(options.series)
+    require_json_place(options.json, None if series is None else series.published_folder.parent)
     problems += expectation_errors(series)
     if problems or series is None:
-        return _report_errors([InvalidSchema(problems), *_snapshot_errors(series)])
+        return _report_errors([InvalidSchema(problems), *_snapshot_errors(series)], answer)
     try:
         series = continued(series)
         warn_of_caution(series)
         view = read_continuable_view(series, dry_run=True)
     except Refused as error:
-        return _report_errors([error, *_snapshot_errors(series)])
+        return _report_errors([error, *_snapshot_errors(series)], answer)
     release = next_release(series, view.records)
     if release is None:
         say(f"{series.name}: valid; every release is published", quiet=options.quiet)
@@ -49,11 +60,15 @@ def run(options: argparse.Namespace) -> int:
         place = snapshot_place(series, release)
         say(f"{series.name}: valid; release {release} has no snapshot yet ({place})", quiet=options.quiet)
     else:
-        return _validate_release(series, view, release, quiet=options.quiet)
+        try:
+            return _validate_release(series, view, release, answer, quiet=options.quiet)
+        except InvalidSnapshot as error:
+            return _report_errors([error], answer)
     return 0
 
 
-def _validate_release(series: Series, view: SeriesView, release: str, *, quiet: bool) -> int:
+def _validate_release(series: Series, view: SeriesView, release: str, answer: dict[str, object], *, quiet: bool) -> int:
+    answer["release"] = release
     today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
     due = due_day(series, release, today)
     try:
@@ -62,11 +77,17 @@ def _validate_release(series: Series, view: SeriesView, release: str, *, quiet: 
             raise AssertionError("the next release is not the latest one")
         require_acceptable(candidate)
     except (Refused, Unpublishable, OutOfOrder) as error:
+        answer["refused"] = error.redacted()
         return warn_of_refusal(series.name, release, error)
+    answer |= {"people": candidate.people, "query_error": candidate.query_error}
     warn_of_notes(series.name, candidate)
     when = "" if due == today else f" once it is due, on {due}"
     say(f"{series.name}: valid: {_people(candidate)}; the release would be published{when}", quiet=quiet)
     say(f"{series.name}: {typical_count(candidate.query_error)}", quiet=quiet)
+    say(
+        f"{series.name}: this was one release; `reanon rehearse` tries every snapshot on the disk and what may follow",
+        quiet=quiet,
+    )
     return 0
 
 
@@ -92,7 +113,8 @@ def _snapshot_errors(series: Series | None) -> list[ReanonError]:
     return []
 
 
-def _report_errors(errors: Sequence[ReanonError]) -> int:
+def _report_errors(errors: Sequence[ReanonError], answer: dict[str, object]) -> int:
+    answer["problems"] = [line for error in errors for line in error.redacted().splitlines()]
     for sentence in "\n".join(str(error) for error in errors).splitlines():
         warn(sentence)
     return max(error.exit_code for error in errors)

@@ -58,6 +58,11 @@ def exposed_by(attack: str) -> str:
     return f"people exposed by {attack}"
 
 
+def attacked_by(attack: str) -> str:
+    """What the number of people is called whom an attack tries to expose."""
+    return f"people attacked by {attack}"
+
+
 def attack_numbers(series: "Series", ledger: Ledger, progress: Progress) -> dict[str, float]:
     """The people exposed by the attacks that run on any size, and by those that the technique defends against."""
     numbers: dict[str, float] = {}
@@ -75,7 +80,7 @@ def attack_numbers(series: "Series", ledger: Ledger, progress: Progress) -> dict
             continue
         numbers |= {
             exposed_by(name): float(findings.exposed),
-            f"people attacked by {name}": float(findings.of),
+            attacked_by(name): float(findings.of),
         }
         if UNEVEN in findings.extra:
             numbers[UNEVEN] = findings.extra[UNEVEN]

@@ -19,7 +19,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reanon_dagster.cli",),
     ("reanon_dagster",),  # it exports what Python uses of the rooms below
     ("reanon_dagster.commands", "reanon_dagster.stored_series"),
-    ("reanon_dagster.backup", "reanon_dagster.doctor"),
+    ("reanon_dagster.backup", "reanon_dagster.doctor", "reanon_dagster.lab"),
     ("reanon_dagster.releasing",),
     (
         "reanon_dagster.storage",

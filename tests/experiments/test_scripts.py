@@ -37,6 +37,7 @@ def test_there_is_an_experiment_for_each_document_of_figures() -> None:
         "blind",
         "bpg",
         "bpg_survival",
+        "choosing",
         "cor_split",
         "decoupled",
         "ends",

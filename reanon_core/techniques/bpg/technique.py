@@ -23,6 +23,7 @@ from reanon_core.recoding.mondrian import CutOptions, CutsBy, Diversity, Heurist
 from reanon_core.techniques.bpg import piece_correction
 from reanon_core.techniques.bpg.atom_update import update_atoms
 from reanon_core.techniques.bpg.corrected_plan import BpgPlan, groups_of_pieces
+from reanon_core.techniques.bpg.fit import FIT
 from reanon_core.techniques.bpg.initial_classes import (
     NO_CLASS,
     MondrianOptions,
@@ -79,12 +80,12 @@ class Bpg:
         "bpg withholds people when members of their atom leave the table, more with every release that has deletions; "
         "a larger reserve from the first release on withholds fewer"
     )
-
     declaration: ClassVar[Declaration] = Declaration(
         weakest={"k": 2, "ell": 2},
         answers_queries=True,
         has_readings=True,
         function_parameters=frozenset({"over"}),
+        fit=FIT,
     )
 
     k: int

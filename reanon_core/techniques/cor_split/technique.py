@@ -41,6 +41,7 @@ from reanon_core.protocols import Declaration, Promise
 from reanon_core.recoding.attribute_scales import grown_extent
 from reanon_core.techniques.cor_split.bucket_partition import Buckets, Partition, partition_buckets
 from reanon_core.techniques.cor_split.draft_groups import Safety
+from reanon_core.techniques.cor_split.fit import FIT
 from reanon_core.techniques.cor_split.n_choose import usable_n
 from reanon_core.techniques.cor_split.state import CorSplitState
 
@@ -74,7 +75,11 @@ class CorSplit:
     """The parameters that may change between releases: they break nothing that was promised."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        weakest={"m": 3, "n": 2}, has_readings=True, decouples=True, former_defaults=FORMER_DEFAULTS
+        weakest={"m": 3, "n": 2},
+        has_readings=True,
+        decouples=True,
+        former_defaults=FORMER_DEFAULTS,
+        fit=FIT,
     )
 
     m: int

@@ -22,6 +22,7 @@ from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.protocols import Declaration, Promise
 from reanon_core.recoding.attribute_scales import grown_extent
+from reanon_core.techniques.js_reduce.fit import FIT
 from reanon_core.techniques.js_reduce.generalization import (
     CutRule,
     CutsBy,
@@ -65,7 +66,10 @@ class JsReduce:
     )
 
     declaration: ClassVar[Declaration] = Declaration(
-        weakest={"k": 2, "t": 0.9, "j": 2.0}, needs_knowledge=True, has_readings=True
+        weakest={"k": 2, "t": 0.9, "j": 2.0},
+        needs_knowledge=True,
+        has_readings=True,
+        fit=FIT,
     )
 
     k: int

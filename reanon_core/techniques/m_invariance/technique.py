@@ -34,6 +34,7 @@ from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.protocols import Declaration, Promise
 from reanon_core.recoding.attribute_scales import grown_extent, length_scales
+from reanon_core.techniques.m_invariance.fit import FIT
 from reanon_core.techniques.m_invariance.state import MInvarianceState
 
 
@@ -49,7 +50,11 @@ class MInvariance:
     """The parameters that may change between releases: they break nothing that was promised."""
 
     declaration: ClassVar[Declaration] = Declaration(
-        weakest={"m": 2}, has_readings=True, decouples=True, former_defaults=FORMER_DEFAULTS
+        weakest={"m": 2},
+        has_readings=True,
+        decouples=True,
+        former_defaults=FORMER_DEFAULTS,
+        fit=FIT,
     )
 
     m: int

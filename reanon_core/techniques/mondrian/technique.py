@@ -29,6 +29,7 @@ from reanon_core.recoding.mondrian import (
     Table,
     mondrian_classes,
 )
+from reanon_core.techniques.mondrian.fit import FIT
 from reanon_core.techniques.mondrian.reading import release_readings
 from reanon_core.techniques.mondrian.state import MondrianState
 
@@ -55,7 +56,11 @@ class Mondrian:
         "mondrian protects each release by itself; comparing two releases can expose people (docs/guarantees.md)"
     )
 
-    declaration: ClassVar[Declaration] = Declaration(weakest={"k": 2, "ell": 2}, has_readings=True)
+    declaration: ClassVar[Declaration] = Declaration(
+        weakest={"k": 2, "ell": 2},
+        has_readings=True,
+        fit=FIT,
+    )
 
     k: int
     """The least number of rows in a group."""

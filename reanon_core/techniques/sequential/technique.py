@@ -17,6 +17,7 @@ from reanon_core.protocols import Declaration, Promise
 from reanon_core.techniques.sequential.admission import admit
 from reanon_core.techniques.sequential.batches import batch_of, draw_worlds
 from reanon_core.techniques.sequential.boxes import boxes_of
+from reanon_core.techniques.sequential.fit import FIT
 from reanon_core.techniques.sequential.generalization import GeneralizedRows, generalize, homogeneous, non_sequential
 from reanon_core.techniques.sequential.loss_measure import Loss
 from reanon_core.techniques.sequential.reading import readings
@@ -61,6 +62,7 @@ class Sequential:
         leave_together=True,
         has_readings=True,
         former_defaults={"buckets": "mondrian"},
+        fit=FIT,
     )
 
     ell: int

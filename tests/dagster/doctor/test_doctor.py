@@ -42,7 +42,7 @@ def doctor(folder: Path, *options: str) -> tuple[int, dict[str, set[str]]]:
     out = folder / "doctor.json"
     code = main(["doctor", str(folder / "series.yaml"), "--quiet", "--json", str(out), *options])
     found: dict[str, set[str]] = {}
-    for remark in json.loads(out.read_text()):
+    for remark in json.loads(out.read_text())["remarks"]:
         found.setdefault(remark["what"], set()).add(remark["outcome"])
     return code, found
 

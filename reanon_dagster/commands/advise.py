@@ -1,0 +1,224 @@
+"""`reanon advise`: which techniques apply to the snapshots on the disk, what they cost, and which one to take."""
+
+import argparse
+import secrets
+from collections.abc import Sequence
+from datetime import date
+
+from reanon_core.model.errors import counted
+from reanon_core.protocols import AdversaryKind
+from reanon_dagster.commands.json_file import require_json_place, write_json_file
+from reanon_dagster.commands.output import progress, say, table, warn
+from reanon_dagster.lab.advice import FROZEN, Recommendation, assumed_adversary, recommendation, summary
+from reanon_dagster.lab.advice_grid import Measured, cells, measured_cells, whole_cell
+from reanon_dagster.lab.applicability import ADVERSARIES, Applicability, TableFacts, applicability, table_facts
+from reanon_dagster.lab.snapshots_on_disk import coded_snapshots, snapshots_on_disk
+from reanon_dagster.releasing.query_error import MEANING, percentage
+from reanon_dagster.series.series import Series
+from reanon_dagster.series.series_file import load_series
+from reanon_dagster.sources.snapshot_location import missing
+from reanon_dagster.storage.series_store import read_summary
+
+GRID = ("technique", "form", "releases", "counterfeits", "withheld", "query error", "exposed", "ends")
+LEGEND = (
+    "means over the releases on the disk that were tried in the time (--seconds); exposed: people for whom all of them "
+    "together leave a single value; ends: the first release that is refused, has more counterfeits than people, or "
+    "withholds a fifth of them"
+)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what the snapshots do, which techniques apply, the grid and a recommendation; 1 if there is none."""
+    series = load_series(options.series)
+    require_json_place(options.json, series.published_folder.parent)
+    found = snapshots_on_disk(series, date.today())  # noqa: DTZ011  a release is due by the steward's own calendar
+    if not found.releases:
+        raise missing(series, series.calendar.first)
+    adversary: AdversaryKind = options.adversary or assumed_adversary(series)
+    seed = secrets.randbits(64) if options.seed is None else options.seed
+    with progress(f"{series.name}: advising", quiet=options.quiet) as step:
+        step("reading the snapshots")
+        facts = table_facts(series, found.releases, coded_snapshots(series, found.releases, seed))
+        techniques = applicability(series, facts, adversary)
+        grid = cells(series, facts, techniques)
+        measured = list(
+            measured_cells(
+                series, found.releases, grid, seed=seed, seconds=options.seconds, ahead=options.ahead, progress=step
+            )
+        )
+        best = recommendation(series, facts, measured)
+        while best is not None and not best.measured.complete:
+            step(f"the recommended one on every snapshot: {best.measured.cell.text}")
+            place = measured.index(best.measured)
+            measured[place] = whole_cell(
+                series, found.releases, best.measured, seed=seed, ahead=options.ahead, progress=step
+            )
+            best = recommendation(series, facts, measured)
+    if read_summary(series.private_folder).records:
+        warn(f"{series.name}: its first release froze technique and columns, so this advice is for a new series")
+    _show_facts(series, found.releases, facts, adversary, quiet=options.quiet)
+    _show_techniques(techniques, facts, quiet=options.quiet)
+    _show_grid(measured, quiet=options.quiet)
+    if facts.changed_values:
+        say(
+            "where sensitive values change, the attack behind `exposed` may conclude what is not true",
+            quiet=options.quiet,
+        )
+    _show_recommendation(series, best, quiet=options.quiet)
+    if options.json is not None:
+        write_json_file(options.json, _document(series, found.releases, facts, adversary, techniques, measured, best))
+    return 0 if best is not None else 1
+
+
+def _show_facts(
+    series: Series, names: Sequence[str], facts: TableFacts, adversary: AdversaryKind, *, quiet: bool
+) -> None:
+    span = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+    size = f"{min(facts.people):,} to {max(facts.people):,} people"
+    rows = [
+        ("Do people leave, return, join?", _churn(facts)),
+        ("Do sensitive values change?", _changed(facts.changed_values, facts.stayed)),
+        ("Do quasi-identifiers change?", _changed(facts.changed_qi, facts.stayed)),
+        ("Do releases show different columns?", "yes" if facts.columns_vary else "no"),
+        ("Do releases select people?", "yes" if facts.selects else "no"),
+        ("Who is the adversary?", f"{ADVERSARIES[adversary]} ({adversary}; --adversary chooses another)"),
+    ]
+    title = f"{series.title}: {counted(len(names), 'snapshot', 'snapshots')} on the disk, {span}, {size}"
+    table(("question", "answer"), rows, quiet=quiet, title=title)
+
+
+def _churn(facts: TableFacts) -> str:
+    if len(facts.people) < 2:
+        return "one snapshot does not show it"
+    left, returned, joined = (percentage(share) for share in (facts.left, facts.returned, facts.joined))
+    return f"from one snapshot to the next {left} leave, {joined} are new, {returned} of those away return"
+
+
+def _changed(people: int, stayed: int) -> str:
+    if not stayed:
+        return "no one is in two snapshots"
+    return f"for {people:,} of {stayed:,} people in two snapshots or more" if people else "no"
+
+
+def _show_techniques(techniques: Sequence[Applicability], facts: TableFacts, *, quiet: bool) -> None:
+    rows = []
+    for one in techniques:
+        added = ", ".join(f"{key}: {value}" for key, value in one.additions.items())
+        why = "; ".join(one.reasons) or f"{one.fit.promise if one.fit else ''}{f' (with {added})' if added else ''}"
+        rows.append((one.technique, "yes" if one.applies else "no", why))
+    table(("technique", "applies", "why"), rows, quiet=quiet, title="Which techniques apply")
+    tightest = facts.tightest
+    if tightest is not None:
+        say(
+            f"the largest m that is eligible in every release is {facts.largest_m}: in {tightest.release} the value "
+            f"{tightest.value!r} has {tightest.most:,} of {tightest.new:,} new people, and one in m may have it",
+            quiet=quiet,
+        )
+    say(f"the release with the fewest sensitive values has {facts.fewest_values}", quiet=quiet)
+
+
+def _show_grid(measured: Sequence[Measured], *, quiet: bool) -> None:
+    rows = []
+    for one in measured:
+        end = one.horizon
+        where = (
+            "" if end is None else f"{end.release}{' (projected)' if end.projected else ''}: {end.why.split('; ')[0]}"
+        )
+        rows.append(
+            (
+                one.cell.text,
+                "boxes" if one.cell.k is None else f"decoupled, k = {one.cell.k}",
+                f"{len(one.published)} of {one.on_disk}",
+                f"{one.counterfeits:,.0f}",
+                f"{one.withheld:,.0f}",
+                "" if one.query_error is None else percentage(one.query_error),
+                f"{one.exposed:,}",
+                where,
+            )
+        )
+    table(GRID, rows, quiet=quiet, title="What they cost")
+    say(LEGEND, quiet=quiet)
+    say(f"query error: {MEANING}", quiet=quiet)
+
+
+def _show_recommendation(series: Series, best: Recommendation | None, *, quiet: bool) -> None:
+    if best is None:
+        warn(
+            f"{series.name}: nothing that was tried publishes every snapshot on the disk; look at `ends` above: "
+            f"group rare sensitive values, publish less often, or leave columns out"
+        )
+        return
+    reasons = "".join(f"\n  - {reason}" for reason in best.reasons)
+    say(f"\nRecommended: {best.measured.cell.text}{reasons}", quiet=quiet)
+    if best.alternative is not None:
+        say(f"If that error is too large, a weaker promise: {summary(best.alternative)}", quiet=quiet)
+    say(f"\nPaste into the series file, in place of the same keys:\n\n{best.yaml}\n", quiet=quiet)
+    say(f"{FROZEN}. Run `reanon rehearse` with it before the first release", quiet=quiet)
+
+
+def _document(
+    series: Series,
+    names: Sequence[str],
+    facts: TableFacts,
+    adversary: AdversaryKind,
+    techniques: Sequence[Applicability],
+    measured: Sequence[Measured],
+    best: Recommendation | None,
+) -> dict[str, object]:
+    """The advice for a program: aggregates only, no person and no value of the data."""
+    return {
+        "series": series.name,
+        "adversary": adversary,
+        "releases": list(names),
+        "facts": {
+            "people": list(facts.people),
+            "left": facts.left,
+            "returned": facts.returned,
+            "joined": facts.joined,
+            "stayed": facts.stayed,
+            "changed_values": facts.changed_values,
+            "changed_quasi_identifiers": facts.changed_qi,
+            "columns_vary": facts.columns_vary,
+            "selects": facts.selects,
+            "largest_m": facts.largest_m,
+            "fewest_values": facts.fewest_values,
+            "eligibility": [
+                {"release": one.release, "new": one.new, "most_frequent": one.most, "largest_m": one.largest}
+                for one in facts.eligibility
+            ],
+        },
+        "techniques": [
+            {"technique": one.technique, "applies": one.applies, "reasons": list(one.reasons), "largest": one.largest}
+            for one in techniques
+        ],
+        "grid": [_cell_document(one) for one in measured],
+        "recommendation": None
+        if best is None
+        else {
+            "technique": best.measured.cell.technique,
+            "parameters": dict(best.measured.cell.parameters),
+            "form": "boxes" if best.measured.cell.k is None else "decoupled",
+            "k": best.measured.cell.k,
+            "reasons": list(best.reasons),
+            "yaml": best.yaml,
+        },
+        "frozen": FROZEN,
+    }
+
+
+def _cell_document(one: Measured) -> dict[str, object]:
+    end = one.horizon
+    return {
+        "technique": one.cell.technique,
+        "parameters": dict(one.cell.parameters),
+        "form": "boxes" if one.cell.k is None else "decoupled",
+        "k": one.cell.k,
+        "releases": len(one.published),
+        "of": one.on_disk,
+        "counterfeits": one.counterfeits,
+        "withheld": one.withheld,
+        "query_error": one.query_error,
+        "exposed": one.exposed,
+        "seconds": sum(release.seconds for release in one.releases),
+        "ends": None if end is None else {"release": end.release, "projected": end.projected, "why": end.redacted},
+    }

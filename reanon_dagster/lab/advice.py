@@ -1,0 +1,167 @@
+"""Advice: the technique and parameters that keep the strongest promise on these snapshots, with the reason."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from reanon_core.catalog import TECHNIQUES
+from reanon_core.protocols import AdversaryKind, Fit
+from reanon_dagster.lab.advice_grid import Cell, Measured, asked
+from reanon_dagster.lab.applicability import TableFacts
+from reanon_dagster.releasing.query_error import percentage
+
+if TYPE_CHECKING:
+    from reanon_dagster.series.series import Series
+
+HARDLY_MORE = 1.25
+"""By which factor the query error may grow for more values than the file asks for."""
+CLEARLY_LESS = 0.8
+"""The share of the recommended query error below which a weaker promise is worth a line."""
+FROZEN = (
+    "this cannot be undone: the first release freezes the technique, its number of values (m, ell, k, n), the columns "
+    "and the form; another choice later means a new series, which does not protect people against both series combined"
+)
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What to write into the series file, and why."""
+
+    measured: Measured
+    reasons: tuple[str, ...]
+    yaml: str
+    """The lines to paste."""
+    alternative: Measured | None = None
+    """A weaker promise with a smaller query error; None if there is none."""
+
+
+def assumed_adversary(series: "Series") -> AdversaryKind:
+    """The adversary that the series file declares; one who knows who is in each release if it declares none."""
+    config = series.config
+    if config.knowledge is not None or config.adversary.knowledge is not None:
+        return "transitions"
+    return "values" if config.adversary.compromised else "presence"
+
+
+def recommendation(series: "Series", facts: TableFacts, measured: Sequence[Measured]) -> Recommendation | None:
+    """The best cell of the grid: the strongest promise, then what the file asks for, then the smallest error.
+
+    None if no cell gets through the snapshots on the disk.
+    """
+    # Where values change, the attack draws conclusions that need not be true; a promise that bounds a risk still fails.
+    doubtful = bool(facts.changed_values)
+    working = [one for one in measured if one.works and (not one.exposed or (doubtful and not _fit(one).bounds_risk))]
+    if not working:
+        return None
+    own = asked(series)
+    ranks = [_rank(one, facts) for one in working]
+    best = _chosen([one for one, rank in zip(working, ranks, strict=True) if rank == min(ranks)], facts, own)
+    closer = [one for one in working if one.complete and _error(one) < CLEARLY_LESS * _error(best)]
+    weaker = [one for one in closer if not _fit(one).bounds_risk]
+    alternative = min(weaker, key=_error) if weaker and _fit(best).bounds_risk else None
+    return Recommendation(best, tuple(_reasons(best, facts, own)), yaml_lines(series, best.cell), alternative)
+
+
+def _rank(one: Measured, facts: TableFacts) -> tuple[bool, bool, int, bool]:
+    """The smaller the better: what the series needs, what is promised, against whom, and for how long."""
+    fit = _fit(one)
+    answers = TECHNIQUES[one.cell.technique].declaration.answers_queries
+    # Of two promises the one that was asked for, and not a costlier one.
+    return (facts.selects and not answers, not fit.bounds_risk, len(fit.adversaries), one.horizon is not None)
+
+
+def _chosen(alike: Sequence[Measured], facts: TableFacts, own: int | None) -> Measured:
+    """Of cells with the same promise: as many values as the file asks for, and more if they cost hardly more.
+
+    A cell that needs no one withheld and has a value to spare comes first, then one that goes on, then any.
+    """
+    enough = [one for one in alike if one.cell.among >= (own or 2)]
+    if not enough:
+        most = max(one.cell.among for one in alike)
+        return min((one for one in alike if one.cell.among == most), key=_error)
+    for accepted in (_has_spare, _goes_on, _any):
+        able = [one for one in enough if accepted(one, facts)]
+        if able:
+            least = min(_error(one) for one in able)
+            cheap = [one for one in able if _error(one) <= HARDLY_MORE * least]
+            return min(cheap or able, key=lambda one: (-one.cell.among, _error(one)))
+    raise AssertionError("the last rule accepts any cell")
+
+
+def _has_spare(one: Measured, facts: TableFacts) -> bool:
+    return not _goes_on(one, facts) and (not _fit(one).rations_new_rows or one.cell.among < facts.largest_m)
+
+
+def _goes_on(one: Measured, facts: TableFacts) -> bool:  # noqa: ARG001  one of three rules
+    way = _fit(one).goes_on
+    return way is not None and way.items() <= one.cell.parameters.items()
+
+
+def _any(one: Measured, facts: TableFacts) -> bool:  # noqa: ARG001  one of three rules
+    return True
+
+
+def _reasons(best: Measured, facts: TableFacts, own: int | None) -> list[str]:
+    fit, cell = _fit(best), best.cell
+    reasons = [fit.promise]
+    if own is not None and own > cell.among:
+        reasons.append(f"your file asks for {own} values, and the snapshots on the disk allow {cell.among}")
+    elif own is not None:
+        reasons.append(
+            f"your file asks for {own} values" + (f", and {cell.among} cost hardly more" if own < cell.among else "")
+        )
+    if _goes_on(best, facts):
+        reasons.append(
+            "a value that is too frequent among the new people refuses no release: some of them are withheld instead"
+        )
+    elif fit.rations_new_rows and facts.largest_m > cell.among:
+        reasons.append(
+            f"{facts.largest_m} values are the most that every release on the disk allows; some are to spare"
+        )
+    elif fit.rations_new_rows:
+        reasons.append("nothing is to spare: a later release in which a value is more frequent would be refused")
+    if cell.k is not None:
+        reasons.append("the decoupled form promises the same for values, and its counts are closer (docs/decoupled.md)")
+    error = "not known" if best.query_error is None else percentage(best.query_error)
+    reasons.append(
+        f"a release has {best.counterfeits:,.0f} counterfeits and withholds {best.withheld:,.0f} people on average; "
+        f"a typical count is off by {error}"
+    )
+    horizon = best.horizon
+    if horizon is not None:
+        reasons.append(f"but in the projection the series ends at {horizon.release}: {horizon.redacted}")
+    return reasons
+
+
+def yaml_lines(series: "Series", cell: Cell) -> str:
+    """The lines of series.yaml for this cell."""
+    technique = {"name": cell.technique, **cell.parameters}
+    lines = [f"technique: {_flow(technique)}"]
+    publish = cell.publish(series).model_dump(mode="json", exclude_unset=True)
+    if publish:
+        lines.append(f"publish: {_flow(publish)}")
+    return "\n".join(lines)
+
+
+def _flow(values: "dict[str, object]") -> str:
+    """A mapping on one line, as YAML writes it."""
+    import yaml
+
+    return yaml.safe_dump(values, default_flow_style=True, sort_keys=False, width=10_000).strip()
+
+
+def summary(one: Measured) -> str:
+    """A cell with its error, as part of a sentence."""
+    error = "an unknown error" if one.query_error is None else f"a typical count off by {percentage(one.query_error)}"
+    return f"{one.cell.text}: {error}; {_fit(one).promise}"
+
+
+def _fit(one: Measured) -> Fit:
+    fit = TECHNIQUES[one.cell.technique].declaration.fit
+    if fit is None:
+        raise AssertionError("a technique without a fit is in no grid")
+    return fit
+
+
+def _error(one: Measured) -> float:
+    return float("inf") if one.query_error is None else one.query_error

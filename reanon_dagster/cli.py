@@ -115,6 +115,7 @@ def parser() -> argparse.ArgumentParser:
     doctor.add_argument("--dry-run", action="store_true", help="examine, and repair nothing")
     doctor.add_argument("--json", type=Path, metavar="F", help="also write the remarks to this file")
 
+    _compare_and_report(commands)
     _backup_and_keys(commands)
     _add_withdraw_and_forget(commands)
 
@@ -125,6 +126,18 @@ def parser() -> argparse.ArgumentParser:
     verify.add_argument("--key", type=Path, metavar="F.pub", help="every manifest must be signed with this public key")
     verify.add_argument("--json", type=Path, metavar="F", help="also write the result to this file")
     return top
+
+
+def _compare_and_report(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    compare = _command(
+        commands, "compare", "compare techniques and naive baselines on the snapshots on disk; nothing is published"
+    )
+    _series(compare)
+    compare.add_argument("--technique", metavar="A,B", help="only these techniques and baselines")
+    compare.add_argument("--attack", metavar="A,B", help="only these attacks")
+    compare.add_argument("--metric", metavar="A,B", help="only these metrics")
+    compare.add_argument("--json", type=Path, metavar="F", help="also write the results to this file (private)")
+    compare.add_argument("--html", type=Path, metavar="F", help="also write a page with pictures (private)")
 
 
 def _backup_and_keys(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

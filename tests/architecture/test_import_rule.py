@@ -19,7 +19,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reanon_dagster.cli",),
     ("reanon_dagster",),  # it exports what Python uses of the rooms below
     ("reanon_dagster.commands", "reanon_dagster.stored_series"),
-    ("reanon_dagster.backup", "reanon_dagster.doctor"),
+    ("reanon_dagster.backup", "reanon_dagster.doctor", "reanon_dagster.report"),
+    ("reanon_dagster.lab",),
     ("reanon_dagster.releasing",),
     (
         "reanon_dagster.storage",
@@ -30,6 +31,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reanon_dagster.series",),
     ("reanon_dagster.sources.kinds",),
     ("reanon_dagster.series.field_types",),
+    ("reanon_dagster.report.pages",),  # pages are made of public objects and plain numbers
     ("reanon_core.precompile",),
     ("reanon_core",),  # the door: it exports names of the rooms below
     ("reanon_core.series",),

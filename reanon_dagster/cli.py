@@ -139,6 +139,15 @@ def _compare_and_report(commands: "argparse._SubParsersAction[argparse.ArgumentP
     compare.add_argument("--json", type=Path, metavar="F", help="also write the results to this file (private)")
     compare.add_argument("--html", type=Path, metavar="F", help="also write a page with pictures (private)")
 
+    report = _command(
+        commands, "report", "write one HTML file about the releases so far, for yourself or for the public"
+    )
+    _series(report)
+    report.add_argument("--release", metavar="R", help="the release to report on; without it, the latest")
+    report.add_argument("--out", type=Path, metavar="F", help="the file to write; default: in the private folder")
+    report.add_argument("--attack", metavar="A,B", help="only these attacks, in the internal report")
+    report.add_argument("--public", action="store_true", help="the version that is computed from public data alone")
+
 
 def _backup_and_keys(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     backup = _command(commands, "backup", "write the private folder of a series to one encrypted file")

@@ -11,7 +11,7 @@ from reanon_dagster.commands.output import say, table
 from reanon_dagster.commands.several_steps import several_steps
 from reanon_dagster.lab.baseline import BASELINES
 from reanon_dagster.lab.compared_techniques import ComparedTechnique, compared_techniques
-from reanon_dagster.lab.comparison import DEFAULT_MEASURES, MEASURES, PATIENCE, Adversary, Outcome
+from reanon_dagster.lab.comparison import DEFAULT_MEASURES, MEASURES, PATIENCE, Outcome, declared_adversary
 from reanon_dagster.lab.comparison_run import run_comparison
 from reanon_dagster.lab.pareto import pareto_front
 from reanon_dagster.lab.snapshots_on_disk import snapshots_on_disk
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     disk = snapshots_on_disk(series)
     if not disk.releases:
         raise missing(series, series.calendar.first)
-    adversary = _adversary(series, named=options.attack is not None)
+    adversary = declared_adversary(series, patience=None if options.attack else PATIENCE)
     with several_steps(series.name, [one.label for one in compared], quiet=options.quiet) as watch:
         found = run_comparison(disk, compared, adversary, attacks, metrics, watch)
     document = comparison_document(found, attacks)
@@ -77,15 +77,6 @@ def _cell(outcome: Outcome, attack: str) -> tuple[int | None, int | None, str]:
         return None, None, f"not published: {outcome.refusal}"
     cell = outcome.cells[attack]
     return cell.exposed, cell.of, cell.note
-
-
-def _adversary(series: Series, *, named: bool) -> Adversary:
-    """What the attacks may know: the same as in `reanon audit`."""
-    declared = series.config.adversary
-    shares = (declared.compromised, series.parameters.get("p"), 0.0)
-    share = next(float(one) for one in shares if one is not None)
-    patience = None if named else PATIENCE
-    return Adversary(series.adversary_background, share, declared.groups == "known", patience)
 
 
 def _listed(text: str | None) -> list[str] | None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from reanon_core.model.knowledge import Knowledge
     from reanon_core.model.reading import Reading
     from reanon_core.model.snapshot import Snapshot
+    from reanon_dagster.series.series import Series
 
 SEED = 0
 """Nothing is published, so that the same snapshots may give the same numbers."""
@@ -107,16 +108,34 @@ def compare_one(
             tell(f"measuring {name}")
             outcome.metrics[name] = _measured(name, entries)
     keep(outcome)
-    ledger = Ledger(entries)
+    for name, cell in attack_cells(
+        technique, Ledger(entries), adversary, [name for name in attacks if name not in outcome.cells], tell
+    ):
+        outcome.cells[name] = cell
+        keep(outcome)
+    return outcome
+
+
+def attack_cells(
+    technique: Technique[Any, Any] | None, ledger: Ledger, adversary: Adversary, attacks: Sequence[str], tell: Tell
+) -> Iterator[tuple[str, Cell]]:
+    """What each attack finds in the releases; without a technique no one can read how they were made."""
+    if not attacks:
+        return
     knowledge = _knowledge(ledger, adversary)
     if technique is not None:
         knowledge = _with_patience(with_algorithm(technique, ledger, knowledge), adversary.patience)
     for name in attacks:
-        if name not in outcome.cells:
-            tell(f"attacking: {name}")
-            outcome.cells[name] = _cell(name, ledger, knowledge)
-            keep(outcome)
-    return outcome
+        tell(f"attacking: {name}")
+        yield name, _cell(name, ledger, knowledge)
+
+
+def declared_adversary(series: "Series", *, patience: float | None = PATIENCE) -> Adversary:
+    """What the attacks may know: the same as in `reanon audit`."""
+    declared = series.config.adversary
+    shares = (declared.compromised, series.parameters.get("p"), 0.0)
+    share = next(float(one) for one in shares if one is not None)
+    return Adversary(series.adversary_background, share, declared.groups == "known", patience)
 
 
 def _entries(

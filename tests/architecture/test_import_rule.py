@@ -162,6 +162,11 @@ def test_an_adversary_never_sees_the_private_half_of_the_model(module: str) -> N
     assert not seen, f"{module} imports {sorted(seen)}"
 
 
+@pytest.mark.parametrize("module", [name for name in MODULES if name.startswith("reanon_dagster.report.pages")])
+def test_a_page_for_the_public_never_sees_the_private_half_of_the_model(module: str) -> None:
+    assert not imports(MODULES[module]) & PRIVATE
+
+
 @pytest.mark.parametrize(
     "module", [name for name in MODULES if depth(str(room(name))) > depth("reanon_dagster.partitions")]
 )

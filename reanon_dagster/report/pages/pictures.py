@@ -1,7 +1,7 @@
 """The pictures of the reports: bars and lines that can be told apart without colours."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reanon_dagster.report.pages.rendering import GREY, INK, MARKERS, RED, picture
 
@@ -32,7 +32,7 @@ def paired_bars(values: Sequence[tuple[str, float, float]], names: tuple[str, st
     def draw(axes: "Axes") -> None:
         places = range(len(values))
         axes.barh([at - 0.2 for at in places], [one for _, one, _ in values], 0.38, color=INK, label=names[0])
-        hatched = {"color": "white", "edgecolor": RED, "hatch": "////"}
+        hatched: Any = {"color": "white", "edgecolor": RED, "hatch": "////"}
         axes.barh([at + 0.2 for at in places], [two for _, _, two in values], 0.38, label=names[1], **hatched)
         axes.set_yticks(list(places), [_short(name) for name, _, _ in values])
         axes.invert_yaxis()

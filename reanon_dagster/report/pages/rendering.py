@@ -31,14 +31,14 @@ def picture(draw: "Callable[[Axes], None]", *, size: tuple[float, float] = SIZE)
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    settings = {"svg.hashsalt": SALT, "svg.fonttype": "path", "font.size": 10, "axes.spines.top": False}
+    settings: Any = {"svg.hashsalt": SALT, "svg.fonttype": "path", "font.size": 10, "axes.spines.top": False}
     with mpl.rc_context({**mpl.rcParamsDefault, **settings, "axes.spines.right": False, "backend": "svg"}):
         figure = Figure(figsize=size, layout="constrained")
         canvas = FigureCanvasSVG(figure)
         draw(figure.subplots())
         written = io.StringIO()
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-        canvas.print_svg(written, metadata=nothing)
+        canvas.print_svg(written, metadata=nothing)  # type: ignore[no-untyped-call]
     encoded = base64.b64encode(written.getvalue().encode()).decode()
     return f"data:image/svg+xml;base64,{encoded}"
 

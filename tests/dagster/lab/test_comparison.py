@@ -1,7 +1,6 @@
 """`reanon compare`: the matrix shows what theory says, and the series is left as it is."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +131,7 @@ def test_what_is_finished_is_not_computed_again_and_what_was_interrupted_is(
 def test_a_kill_keeps_the_attacks_that_were_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_series(tmp_path, text=SMALL, snapshots=lively(3, 60))
     ran: list[str] = []
-    real: Callable[..., Any] = comparison._cell
+    real: Any = comparison._cell
 
     def cell(name: str, *given: Any) -> Any:
         if name == "propagation" and "propagation" not in ran:

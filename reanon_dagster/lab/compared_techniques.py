@@ -49,6 +49,12 @@ class ComparedTechnique:
         publish = None if self.decoupled_k is None else Publish(form="decoupled", k=self.decoupled_k)
         return build_technique(TechniqueConfig(name=self.technique, **self.parameters), background, publish)
 
+    @property
+    def all_parameters(self) -> dict[str, object]:
+        """Its parameters, defaults included: a default that is written out is the same."""
+        defaults = {one.name: one.default for one in _fields(self.technique) if one.default is not MISSING}
+        return {**defaults, **self.parameters}
+
     def described(self) -> str:
         """Its parameters in one line."""
         listed = [f"{name} = {value}" for name, value in self.parameters.items()]

@@ -31,7 +31,7 @@ def result_file(series: "Series", inputs: Sequence[str], compared: ComparedTechn
         "inputs": list(inputs),
         "columns": series.config.releases.columns,
         "settings": settings,
-        "technique": [compared.technique, dict(compared.parameters), compared.decoupled_k],
+        "technique": [compared.technique, compared.all_parameters, compared.decoupled_k],
         "background": _digest(series.background),
         "adversary": [_digest(adversary.background), adversary.compromised, adversary.groups_known],
         "seed": SEED,

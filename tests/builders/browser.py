@@ -107,6 +107,11 @@ class Page:
         size = {"paperWidth": 8.27, "paperHeight": 11.69, "preferCSSPageSize": True}
         path.write_bytes(base64.b64decode(self._call("Page.printToPDF", **size)["data"]))
 
+    def as_paper(self, width: int) -> None:
+        """Show the page as it is laid out on paper of this width."""
+        self._call("Emulation.setEmulatedMedia", media="print")
+        self.resize(width, 1000)
+
     def widest(self) -> int:
         """How wide the page is: more than the window if it must be scrolled sideways."""
         return int(self._value("document.documentElement.scrollWidth"))

@@ -25,13 +25,15 @@ def comparison_page(
     values: dict[str, dict[str, float]] = {label: {} for label, _, _ in rows}
     for one in document["metrics"]:
         values[one["technique"]][one["metric"]] = one["value"]
+    ran = {cell["attack"] for cell in document["cells"] if cell["exposed"] is not None}
     metrics = list(dict.fromkeys(one["metric"] for one in document["metrics"]))
     points = exposure_points(document)
     return page(
         "comparison.html",
         title=title,
         releases=releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}",
-        attacks=list(dict.fromkeys(cell["attack"] for cell in document["cells"])),
+        attacks=[name for name in dict.fromkeys(cell["attack"] for cell in document["cells"]) if name in ran],
+        left_out=[name for name in dict.fromkeys(cell["attack"] for cell in document["cells"]) if name not in ran],
         metrics=metrics,
         of=max((cell["of"] or 0 for cell in document["cells"]), default=0),
         rows=[

@@ -65,6 +65,17 @@ def test_comparing_any_releases_exposes_people_of_mondrian_and_none_of_bpg(cells
     assert cells["bpg", "subsets"]["exposed"] == cells["bpg", "difference"]["exposed"] == 0
 
 
+def test_known_values_expose_people_of_m_invariance_which_promises_nothing_against_them(
+    cells: Cells, tmp_path: Path
+) -> None:
+    knowing = f"{SMALL}adversary: {{compromised: 0.2}}\n"
+    path, answer = write_series(tmp_path, text=knowing, snapshots=lively(3, 60)), tmp_path / "answer.json"
+    options = ["--technique", "m-invariance", "--attack", "compromised", "--metric", "gcp", "--json", str(answer)]
+    assert main(["compare", str(path), "--quiet", *options]) == 0
+    assert json.loads(answer.read_text())["cells"][0]["exposed"] > 0
+    assert cells["m-invariance", "compromised"]["exposed"] == 0
+
+
 def test_a_cell_that_makes_no_sense_says_why(cells: Cells) -> None:
     assert cells["m-invariance", "linkage"]["exposed"] is None
     assert "decoupled" in cells["m-invariance", "linkage"]["note"]
@@ -158,6 +169,9 @@ def test_another_snapshot_or_another_parameter_is_computed_anew(tmp_path: Path) 
     snapshots["r2"].iloc[1:].to_csv(tmp_path / "snapshots" / "r2.csv", index=False)
     assert main(options) == 0
     assert len(list(kept.iterdir())) == 2
+    path.write_text(f"{SMALL}compare: {{naive: {{k: 3, ell: 3}}, mondrian: {{heuristic: width}}}}\n")  # the defaults
+    assert main(options) == 0
+    assert len(list(kept.iterdir())) == 2
     path.write_text(f"{SMALL}compare: {{naive: {{k: 9}}, wide: {{name: mondrian, k: 12}}}}\n")
     assert main([*options[:3], "--technique", "naive,wide", "--attack", "intersection"]) == 0
     assert len(list(kept.iterdir())) == 4
@@ -232,3 +246,14 @@ def test_the_front_has_the_points_that_no_other_beats() -> None:
         if any(a <= x and b <= y and (a, b) != (x, y) for a, b in everything.values())
     ]
     assert sorted(front + beaten) == sorted(everything)
+
+
+@pytest.mark.slow
+def test_two_processes_find_what_one_finds(
+    clinic: Path, document: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(comparison_run, "MANY_ROWS", 0)
+    path, answer = write_series(tmp_path, text=SMALL, snapshots=lively(3, 60)), tmp_path / "answer.json"
+    assert main(["compare", str(path), "--quiet", "--attack", ",".join(QUICK), "--json", str(answer)]) == 0
+    found = json.loads(answer.read_text())
+    assert (found["cells"], found["metrics"]) == (document["cells"], document["metrics"])

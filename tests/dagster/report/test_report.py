@@ -44,6 +44,11 @@ def reports(path: Path) -> dict[str, Path]:
     return {"internal": folder / "r3.html", "public": folder / "r3.public.html"}
 
 
+def words(path: Path) -> str:
+    """A page without its pictures."""
+    return re.sub(r"base64,[A-Za-z0-9+/=]*", "", path.read_text())
+
+
 def ledger_of(path: Path) -> Ledger:
     series = load_series(path)
     with opened(series.private_folder, read_only=True) as connection:
@@ -52,10 +57,10 @@ def ledger_of(path: Path) -> Ledger:
 
 @pytest.mark.parametrize("kind", ["internal", "public"])
 def test_a_report_has_no_script_no_reference_and_a_strict_policy(clinic: Path, kind: str) -> None:
-    text = reports(clinic)[kind].read_text()
+    text = words(reports(clinic)[kind])
     assert f'http-equiv="Content-Security-Policy" content="{POLICY}' in text
     assert "<script" not in text.lower()
-    assert not re.search(r"https?:|//\w|@import|url\(", re.sub(r"base64,[A-Za-z0-9+/=]*", "", text))
+    assert not re.search(r"https?:|//\w|@import|url\(", text)
     assert {found[:5] for found in re.findall(r'(?:src|href)="([^"]*)"', text)} == {"data:"}
     assert not re.search(r"\son\w+=", text)
     assert "A clinic &lt;script&gt;" in text
@@ -113,7 +118,7 @@ def test_exposure_and_the_example_agree_with_the_releases(clinic: Path) -> None:
     assert 0 == exposed_over_time(other)[0] < exposed_over_time(other)[-1]
     steps = example(ledger, ["r1", "r2", "r3"], own, other)
     assert all(len(step.series) >= 3 for step in steps)
-    assert steps[0].series == steps[-1].series
+    assert set(steps[-1].series) <= set(steps[0].series)
     assert len(steps[-1].naive) == 1
 
 
@@ -156,7 +161,8 @@ def test_every_kind_of_release_has_both_reports(tmp_path: Path, technique: str) 
 def test_an_earlier_release_is_reported_as_it_was(clinic: Path, tmp_path: Path) -> None:
     out = tmp_path / "r1.html"
     assert main(["report", str(clinic), "--quiet", "--release", "r1", "--public", "--out", str(out)]) == 0
-    assert "r2" not in out.read_text()
+    assert "r2" not in words(out)
+    assert "r1" in words(out)
 
 
 def test_what_cannot_be_reported_is_said(clinic: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

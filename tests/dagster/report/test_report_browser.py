@@ -13,6 +13,8 @@ pytestmark = [
     pytest.mark.skipif(chromium() is None, reason="chromium is not installed (apt-get install chromium)"),
 ]
 PHONE = 390
+A4 = 680
+"""The width of A4 without margins of 15 mm, in pixels."""
 
 
 @pytest.fixture(scope="module")
@@ -45,5 +47,7 @@ def test_a_page_opens_without_error_or_request_fits_a_telephone_and_can_be_print
         for method in ("Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Audits.issueAdded"):
             assert page.told(method) == [], method
         assert page.widest() <= PHONE
+        page.as_paper(A4)
+        assert page.widest() <= A4
         page.printed(tmp_path / "page.pdf")
         assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")

@@ -103,6 +103,7 @@ def parser() -> argparse.ArgumentParser:
     doctor.add_argument("--dry-run", action="store_true", help="examine, and repair nothing")
     _json(doctor)
 
+    _compare_and_report(commands)
     _backup_and_keys(commands)
     _add_withdraw_and_forget(commands)
 
@@ -184,6 +185,27 @@ def _add_rehearse_and_advise(commands: "argparse._SubParsersAction[argparse.Argu
 
 def _json(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", type=Path, metavar="F", help="also write the result to this file")
+
+
+def _compare_and_report(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    compare = _command(
+        commands, "compare", "compare techniques and naive baselines on the snapshots on disk; nothing is published"
+    )
+    _series(compare)
+    compare.add_argument("--technique", metavar="A,B", help="only these techniques and baselines")
+    compare.add_argument("--attack", metavar="A,B", help="only these attacks")
+    compare.add_argument("--metric", metavar="A,B", help="only these metrics")
+    compare.add_argument("--json", type=Path, metavar="F", help="also write the results to this file (private)")
+    compare.add_argument("--html", type=Path, metavar="F", help="also write a page with pictures (private)")
+
+    report = _command(
+        commands, "report", "write one HTML file about the releases so far, for yourself or for the public"
+    )
+    _series(report)
+    report.add_argument("--release", metavar="R", help="the release to report on; without it, the latest")
+    report.add_argument("--out", type=Path, metavar="F", help="the file to write; default: in the private folder")
+    report.add_argument("--attack", metavar="A,B", help="only these attacks, in the internal report")
+    report.add_argument("--public", action="store_true", help="the version that is computed from public data alone")
 
 
 def _backup_and_keys(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

@@ -68,11 +68,14 @@ def read_snapshot(
     key: bytes,
     known_values: tuple[str, ...],
     known_other: tuple[tuple[str, ...], ...] = (),
+    *,
+    whole_table: bool | None = None,
 ) -> Read:
     """The release's snapshot, with ids replaced by pseudonyms under this key of 16 bytes.
 
     `known_values` are the sensitive values of earlier releases, in the order of their codes, and `known_other` those of
-    each non-identifier. A column that no release has shown so far may be absent: it then has no codes.
+    each non-identifier. A column that no release has shown so far may be absent: it then has no codes. `whole_table`
+    says whether a release with a selection gets the whole table with a mask; without it, the technique says so.
 
     Raises: SnapshotMissing; InvalidSnapshot with every problem at once.
     """
@@ -100,7 +103,8 @@ def read_snapshot(
         if column.name in coded.codes
     }
     selected = evaluate_selection(selection, table, values)[order]
-    restricted_snapshot = restricted(snapshot, selected, answers_queries=series.technique.declaration.answers_queries)
+    whole = series.technique.declaration.answers_queries if whole_table is None else whole_table
+    restricted_snapshot = restricted(snapshot, selected, answers_queries=whole)
     return Read(restricted_snapshot, digest, len(order), int(selected.sum()), snapshot.persons, raw)
 
 

@@ -52,6 +52,8 @@ class Page:
 
     connection: ClientConnection
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    events: list[dict[str, Any]] = field(default_factory=list)
+    """What the browser has told without being asked, such as requests and messages of the console."""
 
     def open(self, url: str) -> None:
         """Go to an address."""
@@ -90,6 +92,30 @@ class Page:
         """Give the window a size."""
         self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
+    def watch(self) -> None:
+        """Collect requests, messages of the console and violations of the content policy from now on."""
+        for domain in ("Network", "Log", "Runtime", "Audits"):
+            self._call(f"{domain}.enable")
+
+    def told(self, method: str) -> list[dict[str, Any]]:
+        """The events of one kind."""
+        self.text()  # what was told meanwhile arrives before the answer
+        return [dict(event["params"]) for event in self.events if event["method"] == method]
+
+    def printed(self, path: Path) -> None:
+        """Write the page as it would be printed on A4."""
+        size = {"paperWidth": 8.27, "paperHeight": 11.69, "preferCSSPageSize": True}
+        path.write_bytes(base64.b64decode(self._call("Page.printToPDF", **size)["data"]))
+
+    def as_paper(self, width: int) -> None:
+        """Show the page as it is laid out on paper of this width."""
+        self._call("Emulation.setEmulatedMedia", media="print")
+        self.resize(width, 1000)
+
+    def widest(self) -> int:
+        """How wide the page is: more than the window if it must be scrolled sideways."""
+        return int(self._value("document.documentElement.scrollWidth"))
+
     def _value(self, expression: str) -> Any:
         return self._call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
 
@@ -98,6 +124,8 @@ class Page:
         self.connection.send(json.dumps({"id": number, "method": method, "params": parameters}))
         while True:
             answer = json.loads(self.connection.recv(timeout=60))
+            if "method" in answer:
+                self.events.append(answer)
             if answer.get("id") == number:
                 assert "error" not in answer, answer
                 return dict(answer["result"])

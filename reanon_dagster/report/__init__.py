@@ -1,0 +1,1 @@
+"""Reports of a series: what is read of the store for them, and the pages."""

@@ -1,0 +1,112 @@
+"""The internal report of a series: everything its steward may see, from the ledger of the releases so far."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reanon_core import __version__
+from reanon_core.catalog import ATTACKS
+from reanon_core.model.ledger import Ledger
+from reanon_dagster.lab.comparison import attack_cells, declared_adversary
+from reanon_dagster.report.ledger_numbers import (
+    candidates_over_time,
+    churn,
+    example,
+    exposed_over_time,
+    naive_ledger,
+)
+from reanon_dagster.report.margins import margins
+from reanon_dagster.report.pages.pictures import columns, lines, paired_bars
+from reanon_dagster.report.pages.public_page import promise_of
+from reanon_dagster.report.pages.release_numbers import fewest_values, group_sizes, size_counts, widths
+from reanon_dagster.report.pages.rendering import page
+from reanon_dagster.report.stored_releases import StoredReleases
+
+if TYPE_CHECKING:
+    from reanon_dagster.series.series import Series
+
+MOST_PAIRS = 15
+
+
+def internal_report(
+    series: "Series", stored: StoredReleases, attacks: Sequence[str], tell: Callable[[str], None]
+) -> str:
+    """The private page on the releases that were read, the latest in detail."""
+    ledger, releases = stored.ledger, [record.release for record in stored.records]
+    entry, schema = ledger.entries[-1], ledger.entries[-1].snapshot.schema
+    tell("the naive way")
+    naive = naive_ledger(series, ledger)
+    own_left = candidates_over_time(ledger)
+    naive_left = own_left if naive is None else candidates_over_time(naive)
+    exposed = {"this series": exposed_over_time(own_left)}
+    if naive is not None:
+        exposed["the naive way"] = exposed_over_time(naive_left)
+    technique = series.technique if stored.made_with_the_parameters_of(series) else None
+    cells = list(attack_cells(technique, ledger, declared_adversary(series), attacks, tell))
+    tell("margins and pairs")
+    shown, pairs = margins(entry)
+    sizes = group_sizes(entry.release)
+    return page(
+        "internal.html",
+        title=series.title,
+        series=series.name,
+        release=releases[-1],
+        records=stored.records,
+        verdicts=stored.verdicts,
+        holds=all(one.holds for one in stored.verdicts if one.required),
+        technique=series.technique.name,
+        promise=promise_of(series.technique.name),
+        caution=series.technique.caution,
+        parameters=series.parameters,
+        manifest=stored.manifests[-1],
+        exposed=exposed,
+        releases=releases,
+        exposed_picture=lines(releases, exposed, "people exposed"),
+        attacks=[{"name": name, "what": _first_line(ATTACKS[name]), **asdict(cell)} for name, cell in cells],
+        example=[] if naive is None else example(ledger, releases, own_left, naive_left),
+        smallest=int(sizes.min()) if len(sizes) else 0,
+        fewest=fewest_values(entry.release) if entry.release.shows(schema.sensitive.name) else None,
+        sizes=columns(size_counts(sizes), "rows in a group", "groups") if len(sizes) else "",
+        widths=_widths_over_time(ledger),
+        errors=lines(releases, {"error": _percent(stored)}, "a typical count is off by (%)"),
+        margins=[
+            {
+                "column": one.column,
+                "distance": one.distance,
+                "picture": paired_bars(one.ranges[:20], ("original", "published"), "people"),
+            }
+            for one in shown
+        ],
+        pairs=pairs[:MOST_PAIRS],
+        churn=churn(releases, [one.snapshot.in_table() for one in ledger.entries]),
+        refusals=stored.refusals,
+        accepted=stored.accepted,
+        halts=stored.halts,
+        sensitive=schema.sensitive.name,
+        adversary=series.config.adversary,
+        version=__version__,
+    )
+
+
+def _first_line(kind: type) -> str:
+    return ((kind.__doc__ or "").splitlines() or [""])[0]
+
+
+def _percent(stored: StoredReleases) -> list[float | None]:
+    return [None if one.query_error is None else 100 * one.query_error for one in stored.records]
+
+
+def _widths_over_time(ledger: Ledger) -> list[dict[str, Any]]:
+    """For each column the mean width of its intervals: in the first release, in the latest, and over all."""
+    found: dict[str, list[float]] = {}
+    exact: dict[str, float] = {}
+    for entry in ledger.entries:
+        for one in widths(entry.release, entry.snapshot.schema):
+            found.setdefault(one.column, []).append(one.mean)
+            exact[one.column] = one.exact
+    return [
+        {"column": name, "first": means[0], "latest": means[-1], "mean": float(np.mean(means)), "exact": exact[name]}
+        for name, means in found.items()
+    ]

@@ -13,8 +13,8 @@ from reanon_dagster.lab.baseline import BASELINES
 from reanon_dagster.lab.compared_techniques import ComparedTechnique, compared_techniques
 from reanon_dagster.lab.comparison import DEFAULT_MEASURES, MEASURES, PATIENCE, Outcome, declared_adversary
 from reanon_dagster.lab.comparison_run import run_comparison
-from reanon_dagster.lab.pareto import pareto_front
 from reanon_dagster.lab.comparison_snapshots import comparison_snapshots
+from reanon_dagster.lab.pareto import pareto_front
 from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.query_error import percentage
 from reanon_dagster.series.series import Series

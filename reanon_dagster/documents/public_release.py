@@ -71,6 +71,8 @@ class PublicRelease:
     """The sha256 of each file with data, by name."""
     tables: "Callable[[], Mapping[str, pa.Table]]"
     """The published tables by the name of their file, decoded when they are asked for."""
+    report: Callable[[], str] | None = None
+    """Makes the page about the release; None if the steward does not want one."""
 
     @property
     def formats(self) -> tuple[str, ...]:

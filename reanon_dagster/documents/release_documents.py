@@ -14,6 +14,7 @@ RELEASE_DOCUMENTS: Mapping[str, Callable[[PublicRelease], bytes]] = {
     "README.md": release_readme,
     "datapackage.json": release_package,
 }
+REPORT = "report.html"
 SERIES_DOCUMENTS: Mapping[str, Callable[[PublicSeries], bytes]] = {
     "README.md": series_readme,
     "datapackage.json": series_package,
@@ -23,7 +24,8 @@ SERIES_DOCUMENTS: Mapping[str, Callable[[PublicSeries], bytes]] = {
 
 def documents_of_release(release: PublicRelease) -> Documents:
     """The documents of a release."""
-    return {name: write(release) for name, write in RELEASE_DOCUMENTS.items()}
+    page = {} if release.report is None else {REPORT: release.report().encode()}
+    return {name: write(release) for name, write in RELEASE_DOCUMENTS.items()} | page
 
 
 def documents_of_series(series: PublicSeries) -> Documents:

@@ -18,6 +18,7 @@ from reanon_dagster.releasing.recovery import STAGING, pending_sentence
 from reanon_dagster.releasing.series_heads import private_heads, public_head, write_heads
 from reanon_dagster.releasing.staged_release import StagedRelease, staged_release
 from reanon_dagster.releasing.withdrawal import untold_withdrawals
+from reanon_dagster.report.pages.public_page import LONGEST_HISTORY
 from reanon_dagster.storage import decision_reader, document_reader, published_folder, store_reader, store_writer
 from reanon_dagster.storage.connection import opened
 from reanon_dagster.storage.pseudonym_key import private_folder
@@ -61,7 +62,8 @@ def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
             _require_no_files(series.published_folder, document_reader.series_documents(connection))
         place = private_folder(series.private_folder / STAGING) / candidate.release
         told = untold_withdrawals(decision_reader.withdrawals(connection), len(known))
-        staged = staged_release(series, candidate, place, known[-1].manifest_digest if known else None, told)
+        earlier = store_reader.latest_manifests(connection, LONGEST_HISTORY - 1) if known else []
+        staged = staged_release(series, candidate, place, known[-1].manifest_digest if known else None, told, earlier)
         record = ReleaseRecord(
             position=candidate.position,
             release=candidate.release,

@@ -102,6 +102,11 @@ class Publish(Part):
     k: int = Field(
         default=10, ge=2, description="decoupled: the least number of people who share a box. Frozen as well."
     )
+    report: bool = Field(
+        default=True,
+        description="Whether report.html, a page about the release, lies beside its tables. It is computed from public "
+        "data alone.",
+    )
     sign: Text | None = Field(
         default=None,
         description="The file of a private key that signs every manifest, from `reanon keygen` "

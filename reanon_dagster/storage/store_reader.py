@@ -105,6 +105,12 @@ def memories(connection: "duckdb.DuckDBPyConnection", position: int) -> dict[str
     return {check: unpack(data) for check, data in found}
 
 
+def latest_manifests(connection: "duckdb.DuckDBPyConnection", most: int) -> list[dict[str, Any]]:
+    """The manifests of the latest releases, in order, at most so many."""
+    query = f"SELECT manifest FROM public.manifests ORDER BY position DESC LIMIT {int(most)}"  # noqa: S608
+    return [json.loads(text) for (text,) in reversed(connection.execute(query).fetchall())]
+
+
 def manifests(connection: "duckdb.DuckDBPyConnection") -> list[tuple[str, str]]:
     """The name and the manifest text of each release, in order."""
     return connection.execute("SELECT release, manifest FROM public.manifests ORDER BY position").fetchall()

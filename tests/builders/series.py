@@ -42,13 +42,22 @@ def people(count: int, seed: int = 0) -> pd.DataFrame:
     )
 
 
+def without_report(text: str) -> str:
+    """A series file whose releases have no report.html, which would cost more than a small release itself."""
+    if "report:" in text:
+        return text
+    if "publish: {" in text:
+        return text.replace("publish: {", "publish: {report: false, ")
+    return f"{text}publish: {{report: false}}\n"
+
+
 def write_series(folder: Path, *, text: str = SERIES, snapshots: dict[str, pd.DataFrame] | None = None) -> Path:
-    """A series file with its snapshots; gives the path of series.yaml."""
+    """A series file with its snapshots, without reports unless the text asks for them; gives its path."""
     (folder / "snapshots").mkdir(parents=True, exist_ok=True)
     for release, frame in (snapshots or {}).items():
         frame.to_csv(folder / "snapshots" / f"{release}.csv", index=False)
     path = folder / "series.yaml"
-    path.write_text(text)
+    path.write_text(without_report(text))
     return path
 
 

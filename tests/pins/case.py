@@ -81,8 +81,8 @@ class Case:
     def _more(self) -> str:
         """More keys, and the ends that intervals had before there was a choice."""
         if "publish: {" in self.more:
-            return self.more.replace("publish: {", "publish: {ends: exact, ")
-        return f"{self.more}publish: {{ends: exact}}\n"
+            return self.more.replace("publish: {", "publish: {ends: exact, report: false, ")
+        return f"{self.more}publish: {{ends: exact, report: false}}\n"
 
     @property
     def files(self) -> dict[str, str]:

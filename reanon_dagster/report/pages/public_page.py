@@ -34,11 +34,13 @@ def public_report(
     published: Published,
     manifest: Mapping[str, Any],
     earlier: Sequence[Mapping[str, Any]],
+    before: int = 0,
 ) -> str:
     """The page that may lie beside the table of a release. Same arguments, same bytes.
 
     `manifest` is that of this release; its `files` may still be without this page. `earlier` are the manifests of the
-    releases before it, in order. Nothing private may be among the arguments, and nothing else is read.
+    releases before it, in order, without the first `before` ones. Nothing private may be among the arguments, and
+    nothing else is read.
     """
     release, parameters = published.release, dict(manifest["technique"])
     name = parameters.pop("name")
@@ -69,7 +71,7 @@ def public_report(
         value_list=with_rest(values, MOST_VALUES),
         example=example_group(published, schema),
         history=[{key: one.get(key) for key in ("release", *COUNTS)} for one in history[-LONGEST_HISTORY:]],
-        left_out=max(0, len(history) - LONGEST_HISTORY),
+        left_out=before + max(0, len(history) - LONGEST_HISTORY),
         trend=_trend(history[-LONGEST_HISTORY:]),
     )
 

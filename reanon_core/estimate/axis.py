@@ -116,10 +116,12 @@ def runs(codes: Iterable[int]) -> list[tuple[int, int]]:
     return found
 
 
-def axis_of(name: str, least: "pa.ChunkedArray", described: Mapping[str, Any], order: Sequence[str] | None) -> Axis:
+def axis_of(
+    name: str, least: "pa.ChunkedArray", described: Mapping[str, Any], order: Sequence[str] | None
+) -> Axis | Problem:
     """The axis of a published interval: from the dictionary of the folder, from a given order, or from its type.
 
-    Raises: InvalidParameter if its values are labels whose order is not known.
+    It is a problem, for whoever asks for the column, if its values are labels whose order is not known.
     """
     import pyarrow.types as pt
 
@@ -130,6 +132,6 @@ def axis_of(name: str, least: "pa.ChunkedArray", described: Mapping[str, Any], o
     labels = order if order is not None else described.get("order")
     if labels is None:
         rule = "have an order of its values, because an interval of labels means nothing without it"
-        raise InvalidParameter(Problem(name, rule, help=f"pass orders={{{name!r}: [...]}}"))
+        return Problem(name, rule, help=f"pass orders={{{name!r}: [...]}}")
     nodes = {str(node): frozenset(map(str, leaves)) for node, leaves in described.get("nodes", {}).items()}
     return Axis(name, "label", labels=tuple(str(label) for label in labels), nodes=nodes)

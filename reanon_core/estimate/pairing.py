@@ -11,12 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from reanon_core.estimate.units import ShownValues, sums
-from reanon_core.model.arrays import AnyArray, Bool, Float64, Int64
+from reanon_core.model.arrays import Bool, Float64, Int64
 
 MOST_CELLS = 50_000_000
 """Buckets times values, above which values are taken to be alike: the regression would take too long."""
-WIDTHS = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.45, 0.7, 1.0])
+WIDTHS = np.array([0.3, 0.45, 0.6, 0.8, 1.0])
 """Widths of the prior that are weighed against each other, in standard deviations of what is asked."""
+
+NOISE = 2.5
+"""The least variance of a bucket's mean, in units of what drawing its people by chance explains: boxes add to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,36 +29,48 @@ class Buckets:
     number: Int64  # [g] the bucket of each group
     people: Float64  # [b]
     shares: Float64  # [b, v]
-    left: AnyArray  # [b, r]
+    left: Float64  # [b, r]
     strength: Float64  # [r]
     right: Float64  # [r, v]
 
-    def correction(self, totals: Float64, asked: Bool, variance: float) -> tuple[float, float]:
+    def correction(self, totals: Float64, asked: Bool, seen: float, whole: float) -> tuple[float, float]:
         """What is to be added to the answer that takes values to be alike, and its standard error.
 
-        `totals` are those of each bucket, over all its values; `variance` is that of what is asked, over people.
+        `totals` are how far each bucket is from the mean, added up over its people. `whole` is the variance of what is
+        asked over people, and `seen` the part of it that boxes show: they show as large a part of how values differ.
         """
-        if variance <= 0:
+        if seen <= 1e-12 * whole or whole <= 0:
             return 0.0, 0.0
-        mean = totals.sum() / self.people.sum()
-        scaled = (totals - self.people * mean) / np.sqrt(self.people * variance)
-        seen = self.left.T @ scaled
-        rest = float(scaled @ scaled - seen @ seen)
-        noise = max(1.0, rest / max(1, len(scaled) - len(seen)))  # boxes add to what drawing people explains
-        coefficient = (self.people[:, None] * self.shares * asked).sum(axis=0) - (
-            self.people * (self.shares @ asked)
-        ) @ self.shares
+        shown = seen / whole
+        scaled = totals / np.sqrt(self.people * seen)
+        found = self.left.T @ scaled
+        rest = float(scaled @ scaled - found @ found)
+        noise = max(NOISE, rest / max(1, len(scaled) - len(found)))
+        coefficient = self._coefficient(asked, shown)
         along = self.right @ coefficient
         outside = max(0.0, float(coefficient @ coefficient - along @ along))
-        spread = WIDTHS[:, None] ** 2 * self.strength**2 + noise  # [w, r]
-        likelihood = -0.5 * (seen**2 / spread + np.log(spread)).sum(axis=1)
+        width = WIDTHS * shown**0.5
+        spread = width[:, None] ** 2 * self.strength**2 + noise  # [w, r]
+        likelihood = -0.5 * (found**2 / spread + np.log(spread)).sum(axis=1)
         weight = np.exp(likelihood - likelihood.max())
         weight /= weight.sum()
-        means = (along * WIDTHS[:, None] ** 2 * self.strength / spread * seen).sum(axis=1)
-        errors = (along**2 * WIDTHS[:, None] ** 2 * noise / spread).sum(axis=1) + WIDTHS**2 * outside
+        means = (along * width[:, None] ** 2 * self.strength / spread * found).sum(axis=1)
+        errors = (along**2 * width[:, None] ** 2 * noise / spread).sum(axis=1) + width**2 * outside
         middle = float(weight @ means)
         error = float(weight @ (errors + (means - middle) ** 2))
-        return middle * variance**0.5, (error * variance) ** 0.5
+        return middle * seen**0.5, (error * seen) ** 0.5
+
+    def _coefficient(self, asked: Bool, shown: float) -> Float64:
+        """What a unit of each value's own difference adds to the answer.
+
+        The answer that takes values to be alike holds a part of it already, as far as boxes show it. The differences
+        of all values together are none, so that answers for all values add up.
+        """
+        of_value = self.people @ self.shares
+        of_asked = self.people * (self.shares @ asked)
+        common = of_value * of_asked.sum() / self.people.sum()
+        added: Float64 = (of_value * asked - common) / shown - (of_asked @ self.shares - common)
+        return added
 
 
 def buckets(values: ShownValues, people: Float64) -> Buckets | None:

@@ -25,9 +25,10 @@ class ReleaseEstimates:
 
     Give `table` and `counterfeits`, or `rows` and `values` of the decoupled form, as pandas or polars frames or Arrow
     tables; `manifest` and `dictionary` are the contents of manifest.json and datapackage.json. `orders` has the values
-    of categorical columns in order, if there is no dictionary. `level` is how often an interval should hold the truth.
+    of categorical columns in order, if there is no dictionary; a column without an order cannot be asked for. `level`
+    is how often an interval should hold the truth.
 
-    Raises: InvalidParameter if tables do not fit together, or a column's order is not known.
+    Raises: InvalidParameter if tables do not fit together, or a column's order does not fit its intervals.
     """
 
     def __init__(
@@ -103,10 +104,8 @@ class ReleaseEstimates:
         axis, evidence, conditions = self._measured(column), self._evidence, dict(where or {})
         asked = axis.intervals(conditions[column]) if column in conditions else None
         selection = evidence.selection({name: one for name, one in conditions.items() if name != column})
-        moments = [
-            spread.moments(asked) * share
-            for spread, share in zip(evidence.spreads[column], selection.shares, strict=True)
-        ]
+        own = [spread.moments(asked) for spread in evidence.spreads[column]]
+        moments = [met * share for (met, _), share in zip(own, selection.shares, strict=True)]
         weight = evidence.weights(selection.chosen)
         amount, first, second = (moments[0] + moments[1]) / 2 @ weight
         if amount <= 0:
@@ -115,6 +114,11 @@ class ReleaseEstimates:
         usual = max(second / amount - middle**2, 1e-12) ** 0.5
         # The mean is the middle, and the mean of the differences from it.
         even, margin = (_difference(one, middle, usual) for one in moments)
+        if len(conditions.keys() - {self.sensitive, column}) == 0 and not evidence.units.spans_worlds:
+            even, margin = (
+                Quantity(one.mean, spread.variance(rest, middle), usual)
+                for one, spread, (_, rest) in zip((even, margin), evidence.spreads[column], own, strict=True)
+            )
         total = evidence.total((even, margin), selection.chosen)
         low, high = total.interval(self.level)
         met = moments[0][0] * weight > 0
@@ -135,11 +139,11 @@ class ReleaseEstimates:
         codes = cuts[codes] - 1
         below = [self.share({column: (None, axis.value(int(code)))}, where) for code in codes]
         sides = ([one.value for one in below], [one.high for one in below], [one.low for one in below])
-        # A quantile is an observed value: above the code where the share is still lower.
-        found = [axis.value(float(np.interp(q, np.maximum.accumulate(side), codes))) for side in sides]
-        most = axis.value(int(codes[-1]))
-        highest = most if max(sides[2]) < q else found[2]
-        return Estimate(found[0], found[1], highest, below[len(below) // 2].notes)
+        found = [float(np.interp(q, np.maximum.accumulate(side), codes)) for side in sides]
+        # Between two codes no one is: the interval ends with whole ones.
+        low, high = np.floor(found[1]), np.ceil(found[2]) if max(sides[2]) >= q else codes[-1]
+        value, low, high = (axis.value(float(one)) for one in (found[0], low, high))
+        return Estimate(value, low, high, below[len(below) // 2].notes)
 
     def counts(self, by: str, where: Where | None = None) -> "pd.DataFrame":
         """How many people have each value of a column: a frame with value, estimate, low, high, notes."""

@@ -31,19 +31,19 @@ def read_evidence(
         raise InvalidParameter(Problem("the tables", "be a table, or rows and values", ", ".join(tables) or "none"))
     described = described_columns(dictionary)
     shown = _arrow(tables["table"] if "table" in tables else tables["rows"])
-    axes = read_axes(shown, described, orders)
+    axes, unread = read_axes(shown, described, orders)
     if "values" in tables:
         listed = _arrow(tables["values"])
         named = sensitive_column(listed.column_names, described, sensitive)
         if named is None:
             raise InvalidParameter(Problem("the values of a decoupled release", "have a column of values"))
-        return evidence(axes, *units_of_people(shown, listed, axes, named), named)
+        return evidence(axes, *units_of_people(shown, listed, axes, named), named, unread)
     named = sensitive_column(shown.column_names, described, sensitive)
     if GROUP_ID in shown.column_names:
         invented = _arrow(tables["counterfeits"]) if "counterfeits" in tables else None
-        return evidence(axes, *units_of_groups(shown, invented, axes, named), named)
+        return evidence(axes, *units_of_groups(shown, invented, axes, named), named, unread)
     worlds = int(manifest.get("technique", {}).get("ell", WORLDS))
-    return evidence(axes, *units_of_rows(shown, axes, named, worlds), named)
+    return evidence(axes, *units_of_rows(shown, axes, named, worlds), named, unread)
 
 
 def _arrow(frame: object) -> "pa.Table":

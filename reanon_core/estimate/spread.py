@@ -30,26 +30,38 @@ class Spread:
         steps = sums * (self.margin / np.diff(self.cuts))
         object.__setattr__(self, "below", np.concatenate([np.zeros((POWERS, 1)), np.cumsum(steps, axis=1)], axis=1))
 
-    def moments(self, intervals: list[tuple[int, int]] | None = None) -> Float64:
+    def moments(self, intervals: list[tuple[int, int]] | None = None) -> tuple[Float64, Float64]:
         """For each unit the share of a person in the intervals, the mean code there and the mean square, times it.
 
-        None stands for all codes. The result is float64[3, u].
+        None stands for all codes. The results are float64[3, u]: of everyone, and what those who are not at an end add.
         """
         parts = (
             (self.first, self.last, 1 - 2 * self.ends),
             (self.first, self.first, self.ends),
             (self.last, self.last, self.ends),
         )
-        found = np.zeros((POWERS, len(self.first)))
+        found = np.zeros((len(parts), POWERS, len(self.first)))
         for low, high in [(int(self.cuts[0]), int(self.cuts[-1]) - 1)] if intervals is None else intervals:
             # What of each bin lies in the interval, added up over the bins.
             edges = np.clip(self.cuts, low, high + 1)
             sums = np.stack([np.diff(_power_sums(edges, power)) for power in range(POWERS)])
             steps = sums * (self.margin / np.diff(self.cuts))
             inside = np.concatenate([np.zeros((POWERS, 1)), np.cumsum(steps, axis=1)], axis=1)
-            for begin, end, share in parts:
+            for at, (begin, end, share) in enumerate(parts):
                 size = self.below[0, end + 1] - self.below[0, begin]
-                found += self.known * share / size * (inside[:, end + 1] - inside[:, begin])
+                found[at] += self.known * share / size * (inside[:, end + 1] - inside[:, begin])
+        return found.sum(axis=0), found[0]
+
+    def variance(self, rest: Float64, middle: float | None = None) -> Float64:
+        """The variance that those who are not at an end add, for a person of each unit, from their moments.
+
+        Of the squares of the differences from the middle if it is given, else of the number of people.
+        """
+        free = np.maximum(1 - 2 * self.ends, 1e-12)
+        first, second = rest[0], rest[0]
+        if middle is not None:
+            first, second = rest[1] - middle * rest[0], rest[2] - 2 * middle * rest[1] + middle**2 * rest[0]
+        found: Float64 = np.maximum(second - first**2 / free, 0)
         return found
 
 

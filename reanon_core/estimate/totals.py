@@ -11,11 +11,13 @@ from reanon_core.model.arrays import Bool, Float64
 
 UNEVEN = 0.5
 """How far the people of boxes may be from both spreads: the standard deviation of the log of the odds."""
-UNEVEN_WORLDS = 1.2
+UNEVEN_WORLDS = 1.6
 """The same where a box spans the people of several worlds: the row's own person is one of them, not any of them."""
 DIFFER = 0.5
 """The standard error that the difference of the answers by both spreads stands for, as a part of it."""
-TIED = 0.9
+UNEVEN_BOX = 1.5
+"""The same for each box on its own: a box that holds women and men often holds one of either."""
+TIED = 1.2
 """How far values may depend on quasi-identifiers inside a group, where nothing is known of it; the same unit."""
 
 
@@ -44,6 +46,7 @@ class Quantity:
     mean: Float64  # [u]
     variance: Float64  # [u]
     scale: float = 1.0
+    columns: "Float64 | float" = 1.0  # [u] how many columns leave it open
 
 
 def combined(even: Total, margin: Total) -> Total:
@@ -55,8 +58,8 @@ def combined(even: Total, margin: Total) -> Total:
 
 def total_of_all(units: Units, asked: Quantity) -> Total:
     """The total over everyone."""
-    spread = float(units.people @ asked.variance)
-    systematic = _unevenness(units) * spread / asked.scale
+    spread = float(units.people @ asked.variance) + _of_single_boxes(units, asked, np.ones(len(units.people)))
+    systematic = _unevenness(units, asked, units.people)
     return Total(float(units.people @ asked.mean), float(np.hypot(spread**0.5, systematic)))
 
 
@@ -81,21 +84,32 @@ def total_of_values(
     drawn = float(np.sum(people * mixed * apart * people / np.maximum(people - 1, 1)))
     invented = values.counterfeits / np.maximum(values.total - 1, 1)
     drawn += float(np.sum(people * mixed * invented * mean**2))
-    systematic = _unevenness(units) * placed / asked.scale
+    placed += _of_single_boxes(units, asked, share[units.group])
+    systematic = _unevenness(units, asked, units.people * share[units.group])
     if together is None:
         tied = TIED * float(np.sum(people * mixed * within)) / asked.scale
     else:
-        by_bucket = sums(together.number, people * mean, len(together.people))
-        overall = float(np.sum(people * (within + mean**2)) / people.sum() - (by_bucket.sum() / people.sum()) ** 2)
-        correction, tied = together.correction(by_bucket, chosen, max(overall, 0.0))
+        middle = float(units.people @ asked.mean) / float(people.sum())
+        between = float(units.people @ (asked.mean - middle) ** 2) / float(people.sum())
+        inside = float(units.people @ asked.variance) / float(people.sum())
+        of_bucket = sums(together.number, people * (mean - middle), len(together.people))
+        correction, tied = together.correction(of_bucket, chosen, between, between + inside)
         value += correction
     below, above = _reach_of_counterfeits(values, share, mean)
     rows = float(values.count @ chosen[values.value])
     return Total(value, float(np.sqrt(placed + drawn + systematic**2 + tied**2)), below, above, rows)
 
 
-def _unevenness(units: Units) -> float:
-    return UNEVEN_WORLDS if units.spans_worlds else UNEVEN
+def _unevenness(units: Units, asked: Quantity, people: Float64) -> float:
+    """How far a total is off if all boxes are as uneven as one: more so if several columns go together in them."""
+    reach = float(people @ (asked.variance * np.sqrt(asked.columns))) / asked.scale
+    return (UNEVEN_WORLDS if units.spans_worlds else UNEVEN) * reach
+
+
+def _of_single_boxes(units: Units, asked: Quantity, share: Float64) -> float:
+    """The variance of a total if each box is uneven in its own way; people who share a box err together."""
+    mates = np.ones(len(units.mates)) if units.spans_worlds else units.mates
+    return UNEVEN_BOX**2 * float((units.people * mates) @ (share * asked.variance / asked.scale) ** 2)
 
 
 def _means(units: Units, quantity: Float64, people: Float64) -> Float64:

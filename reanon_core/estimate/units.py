@@ -56,11 +56,18 @@ def sums(at: Int64, weight: Float64, number: int) -> Float64:
 
 def read_axes(
     table: "pa.Table", described: Mapping[str, Mapping[str, Any]], orders: Mapping[str, Any]
-) -> dict[str, Axis]:
-    """The quasi-identifiers that a table shows, by name."""
+) -> tuple[dict[str, Axis], dict[str, Problem]]:
+    """The quasi-identifiers that a table shows, by name; and what is wrong with those that cannot be read."""
     names = [name[: -len(LEAST)] for name in table.column_names if name.endswith(LEAST)]
     shown = [name for name in names if name + GREATEST in table.column_names]
-    return {name: axis_of(name, table[name + LEAST], described.get(name, {}), orders.get(name)) for name in shown}
+    axes, problems = {}, {}
+    for name in shown:
+        found = axis_of(name, table[name + LEAST], described.get(name, {}), orders.get(name))
+        if isinstance(found, Axis):
+            axes[name] = found
+        else:
+            problems[name] = found
+    return axes, problems
 
 
 def units_of_groups(
@@ -132,6 +139,9 @@ def _boxes(table: "pa.Table", axes: Mapping[str, Axis]) -> tuple[Int64, Int64, F
     low, high, known = (np.empty((len(axes), rows), kind) for kind in (np.int64, np.int64, np.float64))
     for at, axis in enumerate(axes.values()):
         low[at], high[at] = axis.codes(table[axis.name + LEAST]), axis.codes(table[axis.name + GREATEST])
+        if (low[at] > high[at]).any():
+            rule = "be in the order in which its intervals run, and an interval begins after it ends"
+            raise InvalidParameter(Problem(f"the values of {axis.name}", rule, help="correct its order"))
         known[at] = low[at] != NOWHERE
         if axis.name + SIGN in table.column_names:  # some lack it, and their number is unknown: one at least
             known[at] *= np.where(np.asarray(table[axis.name + SIGN].to_pylist()) == "some", 0.75, 1.0)

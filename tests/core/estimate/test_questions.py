@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reanon_core.estimate.pairing import WIDTHS, buckets
+from reanon_core.estimate.pairing import NOISE, WIDTHS, buckets
 from reanon_core.estimate.questions import ReleaseEstimates, trend
 from reanon_core.estimate.units import ShownValues
 from reanon_core.model.errors import InvalidParameter
@@ -136,7 +136,10 @@ def test_a_wrong_condition_is_a_sentence(where: dict[str, object], sentence: str
 def test_labels_without_an_order_are_refused_and_a_dictionary_gives_it() -> None:
     shown = table((20, 20, "F", "M", "xy"))
     with pytest.raises(InvalidParameter, match="sex must have an order of its values"):
-        ReleaseEstimates(table=shown)
+        ReleaseEstimates(table=shown).count({"sex": "F"})
+    assert ReleaseEstimates(table=shown).count({"age": 20}).value == 2
+    with pytest.raises(InvalidParameter, match="an interval begins after it ends; correct its order"):
+        ReleaseEstimates(table=shown, orders={"sex": SEXES[::-1]})
     told = {"reanon": {"columns": {"sex": {"order": SEXES, "taxonomy": [["F", "any"], ["M", "any"]]}}}}
     assert ReleaseEstimates(table=shown, dictionary=told).count({"sex": "any"}).value == 2
     plain = {"resources": [{"schema": {"fields": [{"name": "sex_min", "categories": SEXES}]}}]}
@@ -175,7 +178,7 @@ def test_the_regression_is_that_of_a_dense_normal_posterior() -> None:
     asked, variance = np.array([True, False, False, False, False]), 0.2
     middle = totals.sum() / found.people.sum()
     seen = totals / found.people - middle
-    noise = max(1.0, _residual(found.shares, found.people, seen, variance)) * variance / found.people
+    noise = max(NOISE, _residual(found.shares, found.people, seen, variance)) * variance / found.people
     coefficient = found.people @ (found.shares * asked) - (found.people * (found.shares @ asked)) @ found.shares
     weights, means, errors = [], [], []
     for width in WIDTHS:
@@ -188,7 +191,7 @@ def test_the_regression_is_that_of_a_dense_normal_posterior() -> None:
     weight = np.exp(np.array(weights) - max(weights))
     weight /= weight.sum()
     expected = weight @ np.array(means)
-    value, error = found.correction(totals, asked, variance)
+    value, error = found.correction(totals - found.people * middle, asked, variance, variance)
     assert value == pytest.approx(expected)
     assert error == pytest.approx(np.sqrt(weight @ (np.array(errors) + (np.array(means) - expected) ** 2)))
     alike = found.people @ (found.shares * asked) @ np.full(5, 0) + (totals / found.people) @ (

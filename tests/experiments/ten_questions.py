@@ -188,7 +188,7 @@ def write_pages(kept: dict[str, Any]) -> None:
         text = "\n\n".join(table(forms, part) for part in parts)
         old = path.read_text(encoding="utf-8")
         begin, rest = old.split("<!-- ten questions -->\n")
-        _, end = rest.split("\n<!-- end -->", 1)
+        _, end = rest.split("<!-- end -->", 1)
         path.write_text(f"{begin}<!-- ten questions -->\n{text}\n<!-- end -->{end}", encoding="utf-8")
 
 

@@ -18,7 +18,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reanon_dagster.asset_checks", "reanon_dagster.partitions", "reanon_dagster.resources"),
     ("reanon_dagster.cli",),
     ("reanon_dagster",),  # it exports what Python uses of the rooms below
-    ("reanon_dagster.commands", "reanon_dagster.stored_series"),
+    ("reanon_dagster.commands", "reanon_dagster.release_reader", "reanon_dagster.stored_series"),
     ("reanon_dagster.backup", "reanon_dagster.doctor", "reanon_dagster.report"),
     ("reanon_dagster.lab",),
     ("reanon_dagster.releasing",),
@@ -36,7 +36,13 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reanon_core.precompile",),
     ("reanon_core",),  # the door: it exports names of the rooms below
     ("reanon_core.series",),
-    ("reanon_core.audit", "reanon_core.published_release", "reanon_core.replay", "reanon_core.series_arguments"),
+    (
+        "reanon_core.audit",
+        "reanon_core.estimate",
+        "reanon_core.published_release",
+        "reanon_core.replay",
+        "reanon_core.series_arguments",
+    ),
     ("reanon_core.adversary_knowledge", "reanon_core.finding_truth"),
     ("reanon_core.publishing", "reanon_core.catalog", "reanon_core.judgement", "reanon_core.tables"),
     ("reanon_core.columns",),

@@ -1,0 +1,213 @@
+"""Questions that an analyst asks of one published release."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reanon_core.estimate.answer import Estimate
+from reanon_core.estimate.axis import Axis
+from reanon_core.estimate.evidence import Evidence, Where
+from reanon_core.estimate.notes import notes_on
+from reanon_core.estimate.release_tables import read_evidence
+from reanon_core.estimate.totals import Quantity, Total
+from reanon_core.model.errors import InvalidParameter, Problem
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+QUANTILE_STEPS = 64
+"""At most so many places are tried before a quantile is interpolated."""
+
+
+class ReleaseEstimates:
+    """Answers from the tables of one release, each with an interval.
+
+    Give `table` and `counterfeits`, or `rows` and `values` of the decoupled form, as pandas or polars frames or Arrow
+    tables; `manifest` and `dictionary` are the contents of manifest.json and datapackage.json. `orders` has the values
+    of categorical columns in order, if there is no dictionary; a column without an order cannot be asked for. `level`
+    is how often an interval should hold the truth.
+
+    Raises: InvalidParameter if tables do not fit together, or a column's order does not fit its intervals.
+    """
+
+    def __init__(
+        self,
+        *,
+        table: object = None,
+        counterfeits: object = None,
+        rows: object = None,
+        values: object = None,
+        manifest: Mapping[str, Any] | None = None,
+        dictionary: Mapping[str, Any] | None = None,
+        orders: Mapping[str, Sequence[str]] | None = None,
+        sensitive: str | None = None,
+        level: float = 0.9,
+    ) -> None:
+        if not 0.5 <= level < 1:
+            raise InvalidParameter(Problem("level", "be at least 0.5 and below 1", str(level)))
+        tables = {"table": table, "counterfeits": counterfeits, "rows": rows, "values": values}
+        given = {name: one for name, one in tables.items() if one is not None}
+        self._evidence: Evidence = read_evidence(given, manifest or {}, dictionary or {}, orders or {}, sensitive)
+        self.level = level
+        self.withheld = int((manifest or {}).get("withheld", 0))
+        self.dirty = int((manifest or {}).get("dirty", 0))
+
+    @property
+    def people(self) -> float:
+        """How many people the table had: those who are published and those who were withheld."""
+        return float(self._evidence.units.people.sum()) - self.dirty + self.withheld
+
+    @property
+    def axes(self) -> Mapping[str, Axis]:
+        """The quasi-identifiers, by name."""
+        return self._evidence.axes
+
+    @property
+    def sensitive(self) -> str | None:
+        """The name of the sensitive column; None if the release does not show it."""
+        return self._evidence.sensitive
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The sensitive values that the release shows, in alphabetical order."""
+        return () if self._evidence.values is None else tuple(sorted(self._evidence.values.labels))
+
+    def count(self, where: Where | None = None) -> Estimate:
+        """How many people meet the conditions."""
+        selection = self._evidence.selection(where or {})
+        total = self._whole(self._evidence.total(selection.quantities, selection.chosen))
+        low, high = total.interval(self.level)
+        value, low, high = (min(max(one, 0.0), self.people) for one in (total.value, low, high))
+        weights = self._evidence.weights(selection.chosen)
+        return Estimate(value, low, high, notes_on(selection.shares[0], weights, total, (low, high)))
+
+    def share(self, of: Where, where: Where | None = None) -> Estimate:
+        """The share of the people who meet `of`, among those who meet `where`."""
+        among = dict(where or {})
+        clash = sorted(among.keys() & dict(of).keys())
+        if clash:
+            raise InvalidParameter(Problem("the conditions", "name a column once", ", ".join(clash)))
+        part, whole = self.count({**among, **of}), self.count(among)
+        if whole.value <= 0:
+            return Estimate(0.0, 0.0, 1.0, ("the release shows no one who meets the conditions",))
+        value = part.value / whole.value
+        # The errors of both are taken to be independent; a part and its whole err alike, so this is on the safe side.
+        fewer, more = (whole.value - whole.low) / whole.value, (whole.high - whole.value) / whole.value
+        low = value - float(np.hypot((part.value - part.low) / whole.value, value * more))
+        high = value + float(np.hypot((part.high - part.value) / whole.value, value * fewer))
+        notes = tuple(dict.fromkeys((*part.notes, *whole.notes)))
+        return Estimate(min(value, 1.0), max(low, 0.0), min(high, 1.0), notes)
+
+    def mean(self, column: str, where: Where | None = None) -> Estimate:
+        """The mean of a number over the people who meet the conditions; of a date, in days since 1970."""
+        axis, evidence, conditions = self._measured(column), self._evidence, dict(where or {})
+        asked = axis.intervals(conditions[column]) if column in conditions else None
+        selection = evidence.selection({name: one for name, one in conditions.items() if name != column})
+        own = [spread.moments(asked) for spread in evidence.spreads[column]]
+        moments = [met * share for (met, _), share in zip(own, selection.shares, strict=True)]
+        weight = evidence.weights(selection.chosen)
+        amount, first, second = (moments[0] + moments[1]) / 2 @ weight
+        if amount <= 0:
+            raise InvalidParameter(Problem("the conditions", "be met by someone, and the release shows no one"))
+        middle = first / amount
+        usual = max(second / amount - middle**2, 1e-12) ** 0.5
+        # The mean is the middle, and the mean of the differences from it.
+        even, margin = (_difference(one, middle, usual) for one in moments)
+        if len(conditions.keys() - {self.sensitive, column}) == 0 and not evidence.units.spans_worlds:
+            even, margin = (
+                Quantity(one.mean, spread.variance(rest, middle), usual)
+                for one, spread, (_, rest) in zip((even, margin), evidence.spreads[column], own, strict=True)
+            )
+        total = evidence.total((even, margin), selection.chosen)
+        low, high = total.interval(self.level)
+        met = moments[0][0] * weight > 0
+        at = list(self.axes).index(column)
+        least, most = float(evidence.units.low[at][met].min()), float(evidence.units.high[at][met].max())
+        told = [axis.value(min(max(middle + one / amount, least), most)) for one in (total.value, low, high)]
+        return Estimate(told[0], told[1], told[2], notes_on(moments[0][0], weight))
+
+    def quantile(self, column: str, q: float = 0.5, where: Where | None = None) -> Estimate:
+        """The value of a number that a share q of the people who meet the conditions do not exceed."""
+        axis = self._measured(column)
+        if not 0 < q < 1:
+            raise InvalidParameter(Problem("q", "be above 0 and below 1", str(q)))
+        if column in (where or {}):
+            raise InvalidParameter(Problem("the conditions", "not name the column of the quantile", column))
+        cuts = self._evidence.spreads[column][0].cuts
+        codes = np.unique(np.linspace(0, len(cuts) - 1, QUANTILE_STEPS).astype(np.int64))
+        codes = cuts[codes] - 1
+        below = [self.share({column: (None, axis.value(int(code)))}, where) for code in codes]
+        sides = ([one.value for one in below], [one.high for one in below], [one.low for one in below])
+        found = [float(np.interp(q, np.maximum.accumulate(side), codes)) for side in sides]
+        # Between two codes no one is: the interval ends with whole ones.
+        low, high = np.floor(found[1]), np.ceil(found[2]) if max(sides[2]) >= q else codes[-1]
+        value, low, high = (axis.value(float(one)) for one in (found[0], low, high))
+        return Estimate(value, low, high, below[len(below) // 2].notes)
+
+    def counts(self, by: str, where: Where | None = None) -> "pd.DataFrame":
+        """How many people have each value of a column: a frame with value, estimate, low, high, notes."""
+        return answer_frame(by, {one: self.count({**(where or {}), by: one}) for one in self._kinds(by)})
+
+    def means(self, column: str, by: str, where: Where | None = None) -> "pd.DataFrame":
+        """The mean of a number for each value of another column, where the release shows anyone."""
+        kinds = [one for one in self._kinds(by) if self.count({**(where or {}), by: one}).value > 0]
+        return answer_frame(by, {one: self.mean(column, {**(where or {}), by: one}) for one in kinds})
+
+    def _kinds(self, by: str) -> tuple[str, ...]:
+        if by == self.sensitive:
+            return self.labels
+        if by in self.axes and self.axes[by].labels:
+            return self.axes[by].labels
+        known = [name for name, axis in self.axes.items() if axis.labels] + [str(self.sensitive)]
+        raise InvalidParameter(Problem("by", f"be one of {', '.join(known)}", by))
+
+    def _measured(self, column: str) -> Axis:
+        known = [name for name, axis in self.axes.items() if not axis.labels]
+        if column not in known:
+            raise InvalidParameter(Problem("column", f"be one of {', '.join(known) or 'none here'}", column))
+        return self.axes[column]
+
+    def _whole(self, total: Total) -> Total:
+        """The total with the people whom the release withheld, and without its dirty rows: no one knows where."""
+        published = float(self._evidence.units.people.sum())
+        if published <= 0 or not (self.withheld or self.dirty):
+            return total
+        part = min(max(total.value / published, 0.0), 1.0)
+        value = total.value + (self.withheld - self.dirty) * part
+        unknown = (self.withheld + self.dirty) * (part * (1 - part)) ** 0.5
+        return Total(value, float(np.hypot(total.error, unknown)), total.below, total.above, total.rows)
+
+
+def trend(
+    releases: Mapping[str, ReleaseEstimates], of: Where, where: Where | None = None, *, share: bool = True
+) -> "pd.DataFrame":
+    """A share, or a count, in each of several releases: a frame with release, estimate, low, high, notes."""
+    return answer_frame(
+        "release",
+        {name: one.share(of, where) if share else one.count({**(where or {}), **of}) for name, one in releases.items()},
+    )
+
+
+def answer_frame(name: str, answers: Mapping[str, Estimate]) -> "pd.DataFrame":
+    """Answers as a pandas frame; their names are the first column."""
+    import pandas as pd
+
+    listed = list(answers.values())
+    return pd.DataFrame(
+        {
+            name: list(answers),
+            "estimate": [one.value for one in listed],
+            "low": [one.low for one in listed],
+            "high": [one.high for one in listed],
+            "notes": ["; ".join(one.notes) for one in listed],
+        }
+    )
+
+
+def _difference(moments: "np.ndarray[Any, Any]", middle: float, usual: float) -> Quantity:
+    """How far a person of each unit is from the middle, where the conditions are met; 0 elsewhere."""
+    share, first, second = moments
+    mean = first - middle * share
+    square = second - 2 * middle * first + middle**2 * share
+    return Quantity(mean, np.maximum(square - mean**2, 0), usual)

@@ -1,0 +1,216 @@
+"""Estimates from published tables, against brute force on tiny tables."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reanon_core.estimate.pairing import NOISE, WIDTHS, buckets
+from reanon_core.estimate.questions import ReleaseEstimates, trend
+from reanon_core.estimate.units import ShownValues
+from reanon_core.model.errors import InvalidParameter
+
+SEXES = ["F", "M"]
+
+
+def table(*groups: tuple[int, int, str, str, str]) -> pd.DataFrame:
+    """Groups as age_min, age_max, sex_min, sex_max and the values, a letter each."""
+    rows = [
+        {"group_id": at, "age_min": low, "age_max": high, "sex_min": first, "sex_max": last, "ill": value}
+        for at, (low, high, first, last, values) in enumerate(groups)
+        for value in values
+    ]
+    return pd.DataFrame(rows)
+
+
+def estimates(shown: pd.DataFrame, counterfeits: dict[int, int] | None = None, **given: object) -> ReleaseEstimates:
+    invented = pd.DataFrame({"group_id": list(counterfeits or {}), "count": list((counterfeits or {}).values())})
+    return ReleaseEstimates(table=shown, counterfeits=invented.astype("int32"), orders={"sex": SEXES}, **given)
+
+
+YEARS = [(year, year, "F", "F", "xy") for year in range(10, 14)]  # so that every year is a bin
+
+
+def test_a_box_has_someone_at_each_end_and_the_others_are_taken_to_be_anywhere_in_it() -> None:
+    asked = estimates(table(*YEARS, (10, 13, "F", "F", "xyzw")))
+    placed = [(10, 13, *others) for others in product(range(10, 14), repeat=2)]
+    for low, high in ((10, 10), (11, 12), (12, 13), (10, 13)):
+        by_hand = np.mean([sum(low <= year <= high for year in people) for people in placed]) + 2 * (high - low + 1)
+        even = asked._evidence.selection({"age": (low, high)}).shares[0] @ asked._evidence.units.people
+        assert even == pytest.approx(by_hand)
+
+
+def test_counterfeits_reach_as_far_as_the_worst_choice_of_rows_and_are_expected_in_the_mean() -> None:
+    values, invented = "xxyz", 2
+    answer = estimates(table((10, 13, "F", "M", values)), {0: invented})
+    choices = [[values[row] for row in real] for real in combinations(range(4), 4 - invented)]
+    for letters in ("x", "y", "yz"):
+        real = [sum(value in letters for value in one) for one in choices]
+        told = answer.count({"ill": list(letters)})
+        assert told.value == pytest.approx(np.mean(real))
+        assert told.low <= min(real) + 1e-9
+        assert told.high >= max(real) - 1e-9
+    assert answer.count().value == 2
+
+
+def test_a_question_that_boxes_and_values_answer_exactly_has_no_width() -> None:
+    answer = estimates(table((10, 11, "F", "F", "xx"), (12, 13, "M", "M", "yz"))).count({"ill": "x", "sex": "F"})
+    assert (answer.low, answer.value, answer.high) == (2, 2, 2)
+    assert not answer.notes
+
+
+def test_counts_by_a_column_add_up_to_everyone() -> None:
+    asked = estimates(table(*YEARS, (10, 13, "F", "M", "xyzw"), (11, 12, "M", "M", "xyz")), {5: 1})
+    for by in ("sex", "ill"):
+        assert asked.counts(by)["estimate"].sum() == pytest.approx(asked.people)
+
+
+def test_a_mean_and_a_median_lie_where_the_people_are() -> None:
+    exact = estimates(table(*((year, year, "F", "F", "xy") for year in (20, 30, 70))))
+    assert exact.mean("age").value == pytest.approx(40)
+    assert exact.mean("age", {"age": (None, 40)}).value == pytest.approx(25)
+    assert exact.mean("age").low == pytest.approx(40)
+    assert 20 <= exact.quantile("age").low <= exact.quantile("age").value <= exact.quantile("age").high <= 30
+    wide = estimates(table((20, 70, "F", "F", "xyz")))
+    assert wide.mean("age").low < 45 < wide.mean("age").high
+    assert exact.means("age", "ill")["estimate"].tolist() == pytest.approx([40, 40])
+
+
+def test_a_share_is_of_those_who_are_asked_for() -> None:
+    asked = estimates(table((20, 20, "F", "F", "xxxy"), (30, 30, "M", "M", "yyyy")))
+    assert asked.share({"ill": "x"}, {"sex": "F"}).value == pytest.approx(0.75)
+    assert asked.share({"ill": "x"}).value == pytest.approx(3 / 8)
+    with pytest.raises(InvalidParameter, match="name a column once"):
+        asked.share({"sex": "F"}, {"sex": "M"})
+
+
+def test_a_trend_has_a_line_for_each_release() -> None:
+    releases = {name: estimates(table((20, 20, "F", "F", values))) for name, values in (("a", "xy"), ("b", "xxxy"))}
+    assert trend(releases, {"ill": "x"})["estimate"].tolist() == pytest.approx([0.5, 0.75])
+    assert trend(releases, {"ill": "x"}, share=False)["release"].tolist() == ["a", "b"]
+
+
+def test_the_decoupled_form_gives_each_person_the_values_of_the_group() -> None:
+    rows = pd.DataFrame({"group_id": [0, 0, 1, 1], "age_min": [20, 30, 20, 30], "age_max": [20, 30, 20, 30]})
+    values = pd.DataFrame({"group_id": [0, 0, 1, 1], "ill": ["x", "y", "x", "z"], "count": [1, 1, 1, 2]})
+    asked = ReleaseEstimates(rows=rows, values=values)
+    assert asked.people == 4
+    assert asked.count({"ill": "z", "age": (20, 20)}).value == pytest.approx(2 / 3)
+    assert asked.count({"age": (25, 35)}).value == 2
+    assert asked.count({"ill": "z"}).low <= 1  # the counterfeit may be one of the two
+
+
+def test_rare_values_among_counterfeits_are_said_to_be_unanswerable() -> None:
+    groups = [(20, 29, "F", "M", "axyzuvwr")] * 189
+    answer = estimates(table(*groups), dict.fromkeys(range(186), 1)).count({"ill": "r"})
+    assert answer.low <= 3 <= answer.high
+    assert "189 rows show these values, but between 3 and 189 real people" in answer.notes[0]
+
+
+def test_a_region_narrower_than_the_boxes_is_said() -> None:
+    answer = estimates(table(*[(20, 69, "F", "M", "xyzuvw")] * 20)).count({"age": (30, 32)})
+    assert "narrower than the boxes: 100%" in answer.notes[0]
+
+
+def test_withheld_people_widen_the_interval() -> None:
+    shown = table((20, 20, "F", "F", "xxyy"), (30, 30, "M", "M", "xxyy"))
+    answer = estimates(shown, manifest={"withheld": 2}).count({"sex": "F"})
+    assert answer.value == pytest.approx(5)
+    assert answer.low < 4 < 6 < answer.high
+
+
+@pytest.mark.parametrize(
+    ("where", "sentence"),
+    [
+        ({"town": "x"}, r"a condition \(town\) must name a column that the release shows: age, sex, ill"),
+        ({"sex": "Q"}, r"sex \(Q\) must be one of F, M"),
+        ({"age": "young"}, r"age \(young\) must be a number"),
+    ],
+)
+def test_a_wrong_condition_is_a_sentence(where: dict[str, object], sentence: str) -> None:
+    with pytest.raises(InvalidParameter, match=sentence):
+        estimates(table((20, 20, "F", "F", "xy"))).count(where)
+
+
+def test_labels_without_an_order_are_refused_and_a_dictionary_gives_it() -> None:
+    shown = table((20, 20, "F", "M", "xy"))
+    with pytest.raises(InvalidParameter, match="sex must have an order of its values"):
+        ReleaseEstimates(table=shown).count({"sex": "F"})
+    assert ReleaseEstimates(table=shown).count({"age": 20}).value == 2
+    with pytest.raises(InvalidParameter, match="an interval begins after it ends; correct its order"):
+        ReleaseEstimates(table=shown, orders={"sex": SEXES[::-1]})
+    told = {"reanon": {"columns": {"sex": {"order": SEXES, "taxonomy": [["F", "any"], ["M", "any"]]}}}}
+    assert ReleaseEstimates(table=shown, dictionary=told).count({"sex": "any"}).value == 2
+    plain = {"resources": [{"schema": {"fields": [{"name": "sex_min", "categories": SEXES}]}}]}
+    assert ReleaseEstimates(table=shown, dictionary=plain).count({"sex": "F"}).value == 1
+
+
+def test_dates_and_missing_values_are_read() -> None:
+    days = pd.to_datetime(["2024-01-01", "2024-01-01", None, None])
+    shown = pd.DataFrame(
+        {
+            "group_id": [0, 0, 1, 1],
+            "born_min": days,
+            "born_max": days + pd.Timedelta(days=9),
+            "born_missing": ["none", "none", "all", "all"],
+            "ill": ["x", "y", "x", "z"],
+        }
+    )
+    asked = ReleaseEstimates(table=shown)
+    assert asked.count({"born": ("2024-01-01", "2024-01-05")}).value == pytest.approx(1)
+    assert asked.count({"born": (None, None)}).value == pytest.approx(2)
+    assert asked.count().value == 4
+
+
+def test_the_regression_is_that_of_a_dense_normal_posterior() -> None:
+    rng = np.random.default_rng(1)
+    lists = [list(one) for one in combinations(range(5), 3)]
+    groups = [lists[at] for at in rng.integers(0, len(lists), 200)]
+    flat = np.concatenate(groups)
+    shown = ShownValues(
+        tuple("abcde"), np.repeat(np.arange(200), 3), flat, np.ones(600), np.full(200, 3.0), np.zeros(200)
+    )
+    found = buckets(shown, np.full(200, 3.0))
+    assert found is not None
+    share = np.array([0.1, 0.2, 0.5, 0.7, 0.9])
+    totals = found.people * (found.shares @ share) + rng.normal(0, 1, len(found.people))
+    asked, variance = np.array([True, False, False, False, False]), 0.2
+    middle = totals.sum() / found.people.sum()
+    seen = totals / found.people - middle
+    noise = max(NOISE, _residual(found.shares, found.people, seen, variance)) * variance / found.people
+    coefficient = found.people @ (found.shares * asked) - (found.people * (found.shares @ asked)) @ found.shares
+    weights, means, errors = [], [], []
+    for width in WIDTHS:
+        prior = width**2 * variance * np.eye(5)
+        spread = found.shares @ prior @ found.shares.T + np.diag(noise)
+        gain = prior @ found.shares.T @ np.linalg.inv(spread)
+        weights.append(-0.5 * (seen @ np.linalg.solve(spread, seen) + np.linalg.slogdet(spread)[1]))
+        means.append(coefficient @ gain @ seen)
+        errors.append(coefficient @ (prior - gain @ found.shares @ prior) @ coefficient)
+    weight = np.exp(np.array(weights) - max(weights))
+    weight /= weight.sum()
+    expected = weight @ np.array(means)
+    value, error = found.correction(totals - found.people * middle, asked, variance, variance)
+    assert value == pytest.approx(expected)
+    assert error == pytest.approx(np.sqrt(weight @ (np.array(errors) + (np.array(means) - expected) ** 2)))
+    alike = found.people @ (found.shares * asked) @ np.full(5, 0) + (totals / found.people) @ (
+        found.people * (found.shares @ asked)
+    )
+    truth = (found.people @ (found.shares * asked)) @ share
+    assert abs(alike + value - truth) < abs(alike - truth)
+
+
+def _residual(shares: np.ndarray, people: np.ndarray, seen: np.ndarray, variance: float) -> float:
+    """The mean square of what no values explain, in units of chance."""
+    scaled, design = seen * np.sqrt(people / variance), np.sqrt(people)[:, None] * shares
+    solution, *_ = np.linalg.lstsq(design, scaled, rcond=None)
+    rest = scaled - design @ solution
+    return float(rest @ rest) / (len(seen) - np.linalg.matrix_rank(design))
+
+
+def test_groups_that_do_not_show_values_equally_often_have_no_regression() -> None:
+    shown = ShownValues(
+        ("a", "b"), np.array([0, 0]), np.array([0, 1]), np.array([2.0, 1.0]), np.array([3.0]), np.zeros(1)
+    )
+    assert buckets(shown, np.array([3.0])) is None

@@ -1,0 +1,77 @@
+"""Analysts read published folders: the code of docs/estimates.md, the order of releases, the DuckDB view."""
+
+import json
+import re
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from reanon_core.model.errors import InvalidParameter
+from reanon_dagster import open_release, open_releases, release_view
+from reanon_dagster.cli import main
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def series(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example of `reanon init`, published in both forms."""
+    folder = tmp_path_factory.mktemp("analyst") / "series"
+    assert main(["init", str(folder), "--quiet"]) == 0
+    text = (folder / "series.yaml").read_text()
+    text = text.replace("formats: [parquet, csv]}", "form: decoupled, k: 3}").replace(
+        "series: hospital", "series: clinic"
+    )
+    (folder / "decoupled.yaml").write_text(text)
+    for file in ("series.yaml", "decoupled.yaml"):
+        assert main(["backfill", str(folder / file), "--quiet"]) == 0
+    return folder
+
+
+def test_the_code_of_the_page_runs(series: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / "estimates.md").read_text()
+    asking, sql = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(series)
+    names: dict[str, object] = {}
+    exec(asking, names)
+    people = names["latest"].people
+    assert names["by_disease"]["estimate"].sum() == pytest.approx(people)
+    assert names["over_time"]["release"].tolist() == ["2024-Q1", "2024-Q2"]
+    exec(sql, {})
+    monkeypatch.chdir(series)
+    monkeypatch.undo()
+
+
+@pytest.mark.parametrize("name", ["hospital", "clinic"])
+def test_the_weights_of_the_view_count_the_people(series: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for release, asked in open_releases(series / "published" / name).items():
+        folder = series / "published" / name / release
+        manifest = json.loads((folder / "manifest.json").read_text())
+        real = manifest["rows"] - (manifest["counterfeits"] if name == "hospital" else 0)
+        assert asked.people - asked.withheld == real
+        monkeypatch.chdir(folder)
+        with duckdb.connect() as connection:
+            connection.execute(release_view("."))
+            counted, half = connection.execute(
+                "SELECT sum(weight), sum(weight * covered(age_min, age_max, -1000, 1000)) FROM people"
+            ).fetchall()[0]
+        assert counted == pytest.approx(real)
+        assert half == pytest.approx(real)
+
+
+def test_csv_and_parquet_give_the_same_answers(series: Path, tmp_path: Path) -> None:
+    folder = series / "published" / "hospital" / "2024-Q2"
+    for file in ("manifest.json", "table.csv", "counterfeits.csv"):
+        (tmp_path / file).write_bytes((folder / file).read_bytes())
+    asked = {"disease": "gastritis", "age": (30, 39)}
+    assert open_release(tmp_path).count(asked) == open_release(folder).count(asked)
+
+
+def test_a_folder_that_is_no_release_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidParameter, match=r"must hold manifest\.json and the tables of a release"):
+        open_release(tmp_path)
+    with pytest.raises(InvalidParameter, match="must hold the releases of a series"):
+        open_releases(tmp_path)
+    with pytest.raises(InvalidParameter, match="must have a table, or rows and values"):
+        release_view(tmp_path)

@@ -12,6 +12,7 @@ from reanon_core.bucketing.count_plan import CountPlan, assign_new_rows, balance
 from reanon_core.bucketing.eligibility import is_eligible
 from reanon_core.bucketing.entry_ways import EntryCounts, EntryWay, entry_ways
 from reanon_core.bucketing.episodes import block_choice, frequency_choice
+from reanon_core.bucketing.log_factorials import log_factorials
 from reanon_core.bucketing.options import BucketOptions, has_exact_reading
 from reanon_core.bucketing.regions import are_merged, merged, shown_values
 from reanon_core.bucketing.signatures import Signature, Signatures, known_values
@@ -22,7 +23,7 @@ from reanon_core.model.errors import Unpublishable
 SAME = 1e-7
 """Log-likelihoods that differ by less are the same: products of factorials of counts differ by more, or not at all."""
 MOST_KEPT = 1000
-"""The most decisions that are kept, so that they need not be made again."""
+"""About the most decisions and outcomes that are kept, so that they need not be computed again."""
 
 
 class Decision(NamedTuple):
@@ -59,6 +60,7 @@ class CountLikelihood:
     _slots: dict[int, tuple[Signatures, Int64]] = field(default_factory=dict)
     _later: dict[tuple[int, int], tuple[Signatures, Signatures]] = field(default_factory=dict)
     _decided: dict[tuple[object, ...], list[Decision]] = field(default_factory=dict)
+    _kept: dict[tuple[object, ...], tuple[Signatures, list[tuple[float, Signatures]]]] = field(default_factory=dict)
 
     @property
     def unread(self) -> int:
@@ -76,6 +78,7 @@ class CountLikelihood:
             self._explained[time] = bool(after)
             states, weight = _normalised(after) if after else (self._taken_over(time, states), 0.0)
             weights.append(weight)
+        self._kept.clear()  # the depths that a decision must have were not known yet
         return weights
 
     def world(self, counts: WorldCounts, truth: list[float]) -> float:
@@ -83,6 +86,8 @@ class CountLikelihood:
         if len(self._decided) > MOST_KEPT:
             for kept in (self._decided, self._slots, self._numbers):
                 kept.clear()
+        if len(self._kept) > MOST_KEPT:
+            self._kept.clear()
         if len(self._later) > MOST_KEPT + self.history.releases:
             self._later.clear()
         states = [(0.0, self._none)]
@@ -104,10 +109,19 @@ class CountLikelihood:
         """The lists of signatures after this release, with the log-likelihood of the release and each of them."""
         found: dict[tuple[Signature, ...], tuple[float, Signatures]] = {}
         for weight, before in states:
-            for log_chance, signatures in self._outcomes(time, before, counts):
+            for log_chance, signatures in self._kept_outcomes(time, before, counts):
                 known = found.get(signatures.tuples, (-inf, signatures))
                 found[signatures.tuples] = (float(np.logaddexp(known[0], weight + log_chance)), known[1])
         return list(found.values())
+
+    def _kept_outcomes(self, time: int, before: Signatures, counts: WorldCounts) -> list[tuple[float, Signatures]]:
+        """The outcomes of a release, which has the same counts in many worlds: a relabelling keeps equal ones."""
+        arrays = (counts.old, counts.surplus, counts.new, counts.withheld)
+        key = (time, id(before), *(array[time].tobytes() for array in arrays), counts.displaced[time])
+        if key not in self._kept:
+            outcomes = list(self._outcomes(time, before, counts))
+            self._kept[key] = (before, outcomes)  # with the list, so that its id stays its own
+        return self._kept[key][1]
 
     def _outcomes(self, time: int, before: Signatures, counts: WorldCounts) -> Iterator[tuple[float, Signatures]]:
         """Each list of signatures after a decision that gives the published buckets, with its log-likelihood."""
@@ -272,16 +286,10 @@ def _normalised(states: list[tuple[float, Signatures]]) -> tuple[list[tuple[floa
 def _log_allocation(decision: Decision, pools: Int64, rows: Int64) -> float:
     """How likely it is that exactly these rows of a region and value go to these slots, and these are withheld."""
     taken, pads = decision.plan.taken, decision.pads
-    ways = _log_factorials(taken) - _log_factorials(taken - rows) + _log_factorials(decision.withheld)
-    return ways - _log_factorials(pools + pads) + _log_factorials(pads)
+    ways = log_factorials(taken) - log_factorials(taken - rows) + log_factorials(decision.withheld)
+    return ways - log_factorials(pools + pads) + log_factorials(pads)
 
 
 def _log_choices(rows: Int64, chosen: Int64) -> float:
     """In how many ways so many of the rows of each slot can be chosen."""
-    return _log_factorials(rows) - _log_factorials(chosen) - _log_factorials(rows - chosen)
-
-
-def _log_factorials(counts: Int64) -> float:
-    from scipy.special import gammaln  # here, because it is slow to import, and few commands need it
-
-    return float(gammaln(counts + 1.0).sum())
+    return log_factorials(rows) - log_factorials(chosen) - log_factorials(rows - chosen)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import exp, inf, log
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -24,6 +24,8 @@ SAME = 1e-7
 """Log-likelihoods that differ by less are the same: products of factorials of counts differ by more, or not at all."""
 MOST_KEPT = 1000
 """About the most decisions and outcomes that are kept, so that they need not be computed again."""
+States: TypeAlias = list[tuple[float, Signatures]]
+"""The lists of signatures that a world may have, each with the logarithm of its weight."""
 
 
 class Decision(NamedTuple):
@@ -60,7 +62,7 @@ class CountLikelihood:
     _slots: dict[int, tuple[Signatures, Int64]] = field(default_factory=dict)
     _later: dict[tuple[int, int], tuple[Signatures, Signatures]] = field(default_factory=dict)
     _decided: dict[tuple[object, ...], list[Decision]] = field(default_factory=dict)
-    _kept: dict[tuple[object, ...], tuple[Signatures, list[tuple[float, Signatures]]]] = field(default_factory=dict)
+    _kept: dict[tuple[object, ...], tuple[States, States, float]] = field(default_factory=dict)
 
     @property
     def unread(self) -> int:
@@ -78,7 +80,6 @@ class CountLikelihood:
             self._explained[time] = bool(after)
             states, weight = _normalised(after) if after else (self._taken_over(time, states), 0.0)
             weights.append(weight)
-        self._kept.clear()  # the depths that a decision must have were not known yet
         return weights
 
     def world(self, counts: WorldCounts, truth: list[float]) -> float:
@@ -92,36 +93,29 @@ class CountLikelihood:
             self._later.clear()
         states = [(0.0, self._none)]
         relative = 0.0
-        for time in range(self.history.releases):
+        for time, seen in enumerate(_seen(counts)):
             if not self._explained[time]:
                 states = self._taken_over(time, states)
                 continue
-            after = self._after(time, states, counts)
-            if not after:
+            key = (time, seen, *((weight, id(signatures)) for weight, signatures in states))
+            if key not in self._kept:  # many releases have the same counts in many worlds
+                after = self._after(time, states, counts)
+                # With the states before, so that their ids stay their own.
+                self._kept[key] = (states, *(_normalised(after) if after else ([], -inf)))
+            _, states, weight = self._kept[key]
+            if not states:
                 return -inf
-            states, weight = _normalised(after)
             relative += weight - truth[time]
         return relative if abs(relative) > SAME else 0.0
 
-    def _after(
-        self, time: int, states: list[tuple[float, Signatures]], counts: WorldCounts
-    ) -> list[tuple[float, Signatures]]:
+    def _after(self, time: int, states: States, counts: WorldCounts) -> States:
         """The lists of signatures after this release, with the log-likelihood of the release and each of them."""
         found: dict[tuple[Signature, ...], tuple[float, Signatures]] = {}
         for weight, before in states:
-            for log_chance, signatures in self._kept_outcomes(time, before, counts):
+            for log_chance, signatures in self._outcomes(time, before, counts):
                 known = found.get(signatures.tuples, (-inf, signatures))
                 found[signatures.tuples] = (float(np.logaddexp(known[0], weight + log_chance)), known[1])
         return list(found.values())
-
-    def _kept_outcomes(self, time: int, before: Signatures, counts: WorldCounts) -> list[tuple[float, Signatures]]:
-        """The outcomes of a release, which has the same counts in many worlds: a relabelling keeps equal ones."""
-        arrays = (counts.old, counts.surplus, counts.new, counts.withheld)
-        key = (time, id(before), *(array[time].tobytes() for array in arrays), counts.displaced[time])
-        if key not in self._kept:
-            outcomes = list(self._outcomes(time, before, counts))
-            self._kept[key] = (before, outcomes)  # with the list, so that its id stays its own
-        return self._kept[key][1]
 
     def _outcomes(self, time: int, before: Signatures, counts: WorldCounts) -> Iterator[tuple[float, Signatures]]:
         """Each list of signatures after a decision that gives the published buckets, with its log-likelihood."""
@@ -225,7 +219,7 @@ class CountLikelihood:
             return self.adds_layers or bool((depth == self.history.depth[time]).all())
         return bool((depth == self._depths[time]).all())
 
-    def _taken_over(self, time: int, states: list[tuple[float, Signatures]]) -> list[tuple[float, Signatures]]:
+    def _taken_over(self, time: int, states: States) -> States:
         """The lists of signatures after a release that is not explained: with those that it shows first."""
         return [(weight, self._extended(time, before)) for weight, before in states]
 
@@ -276,7 +270,14 @@ class CountLikelihood:
         return np.add.reduceat(per_slot, offsets, axis=-1) if len(offsets) else per_slot
 
 
-def _normalised(states: list[tuple[float, Signatures]]) -> tuple[list[tuple[float, Signatures]], float]:
+def _seen(counts: WorldCounts) -> list[tuple[object, ...]]:
+    """All that a world has at each release."""
+    arrays = (counts.old, counts.surplus, counts.new, counts.withheld)
+    joined = np.concatenate([array.reshape(len(array), -1) for array in arrays], axis=1)
+    return [(row.tobytes(), displaced) for row, displaced in zip(joined, counts.displaced, strict=True)]
+
+
+def _normalised(states: States) -> tuple[States, float]:
     """The same states with weights that sum up to 1, and the logarithm of their sum."""
     top = max(weight for weight, _ in states)
     total = top + log(sum(exp(weight - top) for weight, _ in states))

@@ -120,10 +120,11 @@ def _all_arrangements(history: BucketHistory, members: Int64, place: Int32, own:
         return None
     together: dict[tuple[int, int], set[int]] = {}
     groups: list[list[tuple[int, set[int]]]] = [[] for _ in range(people)]
-    for row, one in zip(members.tolist(), place.tolist(), strict=True):
-        if rows.group[row] >= 0:
-            with_them = together.setdefault((int(rows.time[row]), int(rows.group[row])), set())
-            groups[one].append((int(rows.layers[row]), with_them))
+    columns = (rows.time[members], rows.group[members], rows.layers[members], place)
+    for time, group, layers, one in zip(*(column.tolist() for column in columns), strict=True):
+        if group >= 0:
+            with_them = together.setdefault((time, group), set())
+            groups[one].append((layers, with_them))
             with_them.add(one)
     found = np.full((1, people), -1, dtype=np.int32)
     placed: set[int] = set()

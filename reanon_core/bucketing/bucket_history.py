@@ -77,6 +77,7 @@ def bucket_history(
     first_shown: list[int] = []
     shown: list[Int64] = []
     had: dict[int, Signature] = {}
+    before = 0  # rows of earlier releases
     for time, entry in enumerate(ledger.entries):
         of_group, signatures = _group_signatures(entry, signatures)
         layers = np.bincount(entry.release.group, minlength=len(of_group)) // np.diff(signatures.offsets)[of_group]
@@ -104,7 +105,7 @@ def bucket_history(
             )
         kind = np.where(old, OLD_ROW, np.where(division.entry == DISPLACED, DISPLACED_ROW, NEW_ROW))
         kind[(division.entry == NEW) & ~published] = WITHHELD_ROW
-        before, known_values = sum(len(part.time) for part in parts), len(here.schema.sensitive.values)
+        known_values = len(here.schema.sensitive.values)
         for row in np.flatnonzero(division.entry == DISPLACED).tolist():
             had[before + row] = _values_had(roster, signatures, int(here.persons[row]), values=known_values)
         at = np.full(here.size, time, dtype=np.int32)
@@ -112,6 +113,7 @@ def bucket_history(
         if m is not None:
             new = division.entry == NEW
             cell[new] = cells_of(here.qi[:, new], m, known_values, pilot=not old.any())
+        before += here.size
         parts.append(Rows(at, here.persons, here.sensitive, kind.astype(np.int32), bucket, group, often, cell))
         stranded = here.persons[(division.entry == DISPLACED) & ~published]
         roster = roster.with_stranded(stranded).recorded(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import exp, inf, log
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from reanon_core.bucketing.count_plan import CountPlan, assign_new_rows, balance
 from reanon_core.bucketing.eligibility import is_eligible
 from reanon_core.bucketing.entry_ways import EntryCounts, EntryWay, entry_ways
 from reanon_core.bucketing.episodes import block_choice, frequency_choice
+from reanon_core.bucketing.log_factorials import log_factorials
 from reanon_core.bucketing.options import BucketOptions, has_exact_reading
 from reanon_core.bucketing.regions import are_merged, merged, shown_values
 from reanon_core.bucketing.signatures import Signature, Signatures, known_values
@@ -22,7 +23,9 @@ from reanon_core.model.errors import Unpublishable
 SAME = 1e-7
 """Log-likelihoods that differ by less are the same: products of factorials of counts differ by more, or not at all."""
 MOST_KEPT = 1000
-"""The most decisions that are kept, so that they need not be made again."""
+"""About the most decisions and outcomes that are kept, so that they need not be computed again."""
+States: TypeAlias = list[tuple[float, Signatures]]
+"""The lists of signatures that a world may have, each with the logarithm of its weight."""
 
 
 class Decision(NamedTuple):
@@ -59,6 +62,7 @@ class CountLikelihood:
     _slots: dict[int, tuple[Signatures, Int64]] = field(default_factory=dict)
     _later: dict[tuple[int, int], tuple[Signatures, Signatures]] = field(default_factory=dict)
     _decided: dict[tuple[object, ...], list[Decision]] = field(default_factory=dict)
+    _kept: dict[tuple[object, ...], tuple[States, States, float]] = field(default_factory=dict)
 
     @property
     def unread(self) -> int:
@@ -83,24 +87,28 @@ class CountLikelihood:
         if len(self._decided) > MOST_KEPT:
             for kept in (self._decided, self._slots, self._numbers):
                 kept.clear()
+        if len(self._kept) > MOST_KEPT:
+            self._kept.clear()
         if len(self._later) > MOST_KEPT + self.history.releases:
             self._later.clear()
         states = [(0.0, self._none)]
         relative = 0.0
-        for time in range(self.history.releases):
+        for time, seen in enumerate(_seen(counts)):
             if not self._explained[time]:
                 states = self._taken_over(time, states)
                 continue
-            after = self._after(time, states, counts)
-            if not after:
+            key = (time, seen, *((weight, id(signatures)) for weight, signatures in states))
+            if key not in self._kept:  # many releases have the same counts in many worlds
+                after = self._after(time, states, counts)
+                # With the states before, so that their ids stay their own.
+                self._kept[key] = (states, *(_normalised(after) if after else ([], -inf)))
+            _, states, weight = self._kept[key]
+            if not states:
                 return -inf
-            states, weight = _normalised(after)
             relative += weight - truth[time]
         return relative if abs(relative) > SAME else 0.0
 
-    def _after(
-        self, time: int, states: list[tuple[float, Signatures]], counts: WorldCounts
-    ) -> list[tuple[float, Signatures]]:
+    def _after(self, time: int, states: States, counts: WorldCounts) -> States:
         """The lists of signatures after this release, with the log-likelihood of the release and each of them."""
         found: dict[tuple[Signature, ...], tuple[float, Signatures]] = {}
         for weight, before in states:
@@ -211,7 +219,7 @@ class CountLikelihood:
             return self.adds_layers or bool((depth == self.history.depth[time]).all())
         return bool((depth == self._depths[time]).all())
 
-    def _taken_over(self, time: int, states: list[tuple[float, Signatures]]) -> list[tuple[float, Signatures]]:
+    def _taken_over(self, time: int, states: States) -> States:
         """The lists of signatures after a release that is not explained: with those that it shows first."""
         return [(weight, self._extended(time, before)) for weight, before in states]
 
@@ -262,7 +270,14 @@ class CountLikelihood:
         return np.add.reduceat(per_slot, offsets, axis=-1) if len(offsets) else per_slot
 
 
-def _normalised(states: list[tuple[float, Signatures]]) -> tuple[list[tuple[float, Signatures]], float]:
+def _seen(counts: WorldCounts) -> list[tuple[object, ...]]:
+    """All that a world has at each release."""
+    arrays = (counts.old, counts.surplus, counts.new, counts.withheld)
+    joined = np.concatenate([array.reshape(len(array), -1) for array in arrays], axis=1)
+    return [(row.tobytes(), displaced) for row, displaced in zip(joined, counts.displaced, strict=True)]
+
+
+def _normalised(states: States) -> tuple[States, float]:
     """The same states with weights that sum up to 1, and the logarithm of their sum."""
     top = max(weight for weight, _ in states)
     total = top + log(sum(exp(weight - top) for weight, _ in states))
@@ -272,16 +287,10 @@ def _normalised(states: list[tuple[float, Signatures]]) -> tuple[list[tuple[floa
 def _log_allocation(decision: Decision, pools: Int64, rows: Int64) -> float:
     """How likely it is that exactly these rows of a region and value go to these slots, and these are withheld."""
     taken, pads = decision.plan.taken, decision.pads
-    ways = _log_factorials(taken) - _log_factorials(taken - rows) + _log_factorials(decision.withheld)
-    return ways - _log_factorials(pools + pads) + _log_factorials(pads)
+    ways = log_factorials(taken) - log_factorials(taken - rows) + log_factorials(decision.withheld)
+    return ways - log_factorials(pools + pads) + log_factorials(pads)
 
 
 def _log_choices(rows: Int64, chosen: Int64) -> float:
     """In how many ways so many of the rows of each slot can be chosen."""
-    return _log_factorials(rows) - _log_factorials(chosen) - _log_factorials(rows - chosen)
-
-
-def _log_factorials(counts: Int64) -> float:
-    from scipy.special import gammaln  # here, because it is slow to import, and few commands need it
-
-    return float(gammaln(counts + 1.0).sum())
+    return log_factorials(rows) - log_factorials(chosen) - log_factorials(rows - chosen)

@@ -120,19 +120,24 @@ def _all_arrangements(history: BucketHistory, members: Int64, place: Int32, own:
         return None
     together: dict[tuple[int, int], set[int]] = {}
     groups: list[list[tuple[int, set[int]]]] = [[] for _ in range(people)]
-    for row, one in zip(members.tolist(), place.tolist(), strict=True):
-        if rows.group[row] >= 0:
-            with_them = together.setdefault((int(rows.time[row]), int(rows.group[row])), set())
-            groups[one].append((int(rows.layers[row]), with_them))
+    columns = (rows.time[members], rows.group[members], rows.layers[members], place)
+    for time, group, layers, one in zip(*(column.tolist() for column in columns), strict=True):
+        if group >= 0:
+            with_them = together.setdefault((time, group), set())
+            groups[one].append((layers, with_them))
             with_them.add(one)
     found = np.full((1, people), -1, dtype=np.int32)
+    placed: set[int] = set()
     for one in _connected_order([set().union(*(with_them for _, with_them in of_one)) for of_one in groups]):
         slot = np.tile(np.arange(size, dtype=np.int32), len(found))
         found = np.repeat(found, size, axis=0)
         fits = np.ones(len(found), dtype=np.bool_)
-        for layers, with_them in groups[one]:
-            fits &= (found[:, list(with_them)] == slot[:, None]).sum(axis=1) < layers
+        # People are with the same others in many releases, and others who are not placed yet take no slot.
+        for layers, with_them in {(layers, frozenset(with_them & placed)) for layers, with_them in groups[one]}:
+            if len(with_them) >= layers:
+                fits &= (found[:, list(with_them)] == slot[:, None]).sum(axis=1) < layers
         found[:, one] = slot
+        placed.add(one)
         found = found[fits]
         if len(found) > MOST_ARRANGEMENTS:
             return None

@@ -63,11 +63,12 @@ def audit_release(series: "Series", release: str, *, progress: Progress = silent
 
 def broken_promises(series: "Series", release: str, verdicts: Sequence[Verdict]) -> list[str]:
     """The verdicts of the technique's own checks that do not hold: checks that a series adds later judge no past."""
-    own = {check.name for check in own_checks(series.technique)}
+    failed = [verdict for verdict in verdicts if verdict.required and not verdict.holds]
+    own = {check.name for check in own_checks(series.technique)} if failed else set()
     return [
         f"{verdict.check} fails in release {release} ({counted(verdict.violations, 'violation', 'violations')})"
-        for verdict in verdicts
-        if verdict.check in own and verdict.required and not verdict.holds
+        for verdict in failed
+        if verdict.check in own
     ]
 
 

@@ -138,12 +138,36 @@ def _sums(membership: Membership, bound: int, most: int) -> list[tuple[list[int]
     room = most * widest * (_longest(membership) + 1) + 16
     found = _all_sums(membership.writable(), bound, most, room)
     # Most sums give an equation that an earlier one gave.
-    first = np.sort(np.unique(_sides_left(membership.writable(), found, bound), axis=0, return_index=True)[1])
+    first = first_rows(_sides_left(membership.writable(), found, bound))
     listed = []
     for groups, signs in zip(found.group[first].tolist(), found.sign[first].tolist(), strict=True):
         used = [(group, sign) for group, sign in zip(groups, signs, strict=True) if group >= 0]
         listed.append(([group for group, _ in used], [sign for _, sign in used]))
     return listed
+
+
+@compiled
+def first_rows(table: Int32) -> Int64:
+    """The first of the rows that are equal to each other, for all rows, in ascending order."""
+    places = 16
+    while places < 2 * len(table):
+        places *= 2
+    row_at = np.full(places, -1, np.int64)  # a hash table: sorting many rows of which few are distinct takes long
+    first = np.empty(len(table), np.int64)
+    total = 0
+    for row in range(len(table)):
+        mixed = np.uint64(0)
+        for part in table[row]:
+            mixed = (mixed ^ np.uint64(part)) * np.uint64(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> np.uint64(32)
+        place = np.int64(mixed & np.uint64(places - 1))
+        while row_at[place] >= 0 and not np.array_equal(table[row_at[place]], table[row]):
+            place = (place + 1) & (places - 1)
+        if row_at[place] < 0:
+            row_at[place] = row
+            first[total] = row
+            total += 1
+    return first[:total].copy()
 
 
 @compiled

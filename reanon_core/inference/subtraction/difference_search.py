@@ -4,19 +4,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from reanon_core.inference.subtraction.differences import (
-    CONFLICT,
-    NO_VALUE,
-    PeopleSets,
-    infer_values,
-    remove_known,
-    sets_of,
-    subtract_and_infer,
+from reanon_core.inference.subtraction.differences import CONFLICT, NO_VALUE, fewer, sets_of
+from reanon_core.inference.subtraction.release_sets import (
+    ReleaseSets,
+    infer_everywhere,
+    remove_known_everywhere,
+    subtract_releases,
+    subtract_remainders,
 )
-from reanon_core.inference.subtraction.listed_sets import ListedSets, listed_sets, with_contained_sets
 from reanon_core.inference.view.traces import Traces
 from reanon_core.inference.view.value_sets import highest_value
-from reanon_core.model.arrays import Int32, Int64
+from reanon_core.model.arrays import Int32
 from reanon_core.model.history import History
 
 ROUNDS = 4
@@ -30,8 +28,9 @@ def search_differences(history: History, traces: Traces, *, across_releases: boo
     """
     releases = tuple(published.release for published in history.releases)
     distinct = max(len(history.schema.sensitive.values), highest_value(releases) + 1)
+    people = len(traces.persons)
     sets = [sets_of(release, group) for release, group in zip(releases, traces.group, strict=True)]
-    search = DifferenceSearch(sets, distinct, np.full(len(traces.persons), NO_VALUE, dtype=np.int32))
+    search = DifferenceSearch(ReleaseSets.of(sets, people), distinct, np.full(people, NO_VALUE, dtype=np.int32))
     search.run(across_releases=across_releases)
     return search
 
@@ -40,15 +39,19 @@ def search_differences(history: History, traces: Traces, *, across_releases: boo
 class DifferenceSearch:
     """What is inferred so far."""
 
-    releases: list[PeopleSets]
+    releases: ReleaseSets
     distinct: int
     """The number of sensitive values."""
     known: Int32  # [n] the value of each person, NO_VALUE or CONFLICT
     fewest: int = 0
     """The fewest values that remain for a set of people; 0 if no set has any people."""
     contradictions: int = 0
-    remainders: list[PeopleSets] = field(default_factory=list)
+    remainders: ReleaseSets = field(init=False)
     """Each release less all that could be subtracted from it, one release after the other."""
+
+    def __post_init__(self) -> None:
+        """Begin without remainders."""
+        self.remainders = ReleaseSets.of([], len(self.known))
 
     @property
     def exposed(self) -> int:
@@ -58,14 +61,18 @@ class DifferenceSearch:
     def run(self, *, across_releases: bool) -> None:
         """Subtract and infer until nothing new is inferred."""
         if not across_releases:
-            for sets in self.releases:
-                self._infer(sets, np.arange(len(sets.start)), self.known)
+            self._note(infer_everywhere(self.releases, self.known, self.distinct))
             return
+        contradicted = 0
         for turn in range(ROUNDS):
+            present = len(self.releases.people)
             self._remove_known()
             before = self.exposed
-            inside = [listed_sets(self.releases), listed_sets(self.remainders)]
-            self.remainders = [self._remainder(index, inside) for index in range(len(self.releases))]
+            rest = self.remainders.copy()
+            if turn != 1 or len(self.releases.people) < present:  # otherwise the first turn did the same
+                rest, contradicted = self._less_releases()
+            self.contradictions += contradicted + self._subtract_remainders(rest)
+            self.remainders = rest
             if turn and before == self.exposed:
                 break
         self._remove_known()
@@ -76,36 +83,35 @@ class DifferenceSearch:
         before = -1
         while before != (now := self.exposed):
             before = now
-            for listed in (self.releases, self.remainders):
-                for index, sets in enumerate(listed):
-                    self.contradictions += remove_known(sets, self.known)
-                    listed[index] = sets.present()
             inferred = self.known.copy()
-            for sets in (*self.releases, *self.remainders):
-                self._infer(sets, np.arange(len(sets.start)), inferred)
+            self.releases, self.remainders = (self._less_known(sets) for sets in (self.releases, self.remainders))
+            for sets in (self.releases, self.remainders):
+                self._note(infer_everywhere(sets, inferred, self.distinct))
             self.known = inferred
 
-    def _remainder(self, index: int, inside: list[ListedSets]) -> PeopleSets:
-        """Subtract every other release from this one: each alone, and all of them in turn.
+    def _less_known(self, sets: ReleaseSets) -> ReleaseSets:
+        """The sets without the people whose value is known."""
+        self.contradictions += remove_known_everywhere(sets, self.known)
+        return sets.present()
 
-        `inside` has the sets of all releases and of all remainders. Most releases have no set inside one of this
-        release and are skipped: what is subtracted makes sets smaller, so that none comes to be inside one.
-        """
-        sets, inferred = self.releases[index], self.known
-        remainder = sets.copy()
-        for source, listed in zip((self.releases, self.remainders), inside, strict=True):
-            for other in np.flatnonzero(with_contained_sets(listed, sets.set_of, len(source))).tolist():
-                if other != index:
-                    alone = source is self.releases  # remainders alone would cost twice the time and add little
-                    found = subtract_and_infer(sets, remainder, source[other], inferred, self.distinct, alone)
-                    self.contradictions += found[0]
-                    self._note(found[1])
-        return remainder
+    def _less_releases(self) -> tuple[ReleaseSets, int]:
+        """Each release less all others, and the number of contradictions."""
+        rest, contradictions = self.releases.copy(), 0
+        for index in range(len(rest.set_of)):
+            found, fewest = subtract_releases(self.releases, index, rest, self.known, self.distinct)
+            contradictions += found
+            self._note(fewest)
+        return rest, contradictions
 
-    def _infer(self, sets: PeopleSets, which: Int64, inferred: Int32) -> None:
-        self._note(infer_values(sets, which, inferred, self.distinct))
+    def _subtract_remainders(self, rest: ReleaseSets) -> int:
+        """Subtract all remainders from what is left of each other release; the number of contradictions."""
+        contradictions = 0
+        for index in range(len(rest.set_of)):
+            found, fewest = subtract_remainders(self.remainders, index, rest, self.known, self.distinct)
+            contradictions += found
+            self._note(fewest)
+        return contradictions
 
     def _note(self, fewest: int) -> None:
         """Keep the fewest values that remain for a set of people; 0 if there is no such set."""
-        if fewest:
-            self.fewest = min(self.fewest or fewest, fewest)
+        self.fewest = fewer(self.fewest, fewest)

@@ -38,16 +38,6 @@ class PeopleSets(NamedTuple):
     values: Int32  # [rows] set after set
     spare: Int64  # [g] rows beyond people, or CONTRADICTED
 
-    def present(self) -> "PeopleSets":
-        """The same arrays, for the people who are still in a set."""
-        return self._replace(people=self.people[self.set_of[self.people] >= 0])
-
-    def copy(self) -> "PeopleSets":
-        """The same sets in arrays of their own."""
-        return self._replace(
-            set_of=self.set_of.copy(), length=self.length.copy(), values=self.values.copy(), spare=self.spare.copy()
-        )
-
 
 def sets_of(release: Release, group: Int32) -> PeopleSets:
     """The groups of a release with the people who are certainly in them."""
@@ -173,33 +163,9 @@ def infer_values(sets: PeopleSets, which: Int64, inferred: Int32, distinct: int)
 
 @compiled
 def subtract_and_infer(
-    sets: PeopleSets,
-    remainder: PeopleSets,
-    inner: PeopleSets,
-    inferred: Int32,
-    distinct: int,
-    alone: bool,  # noqa: FBT001
+    outer: PeopleSets, inner: PeopleSets, container: Int64, inferred: Int32, distinct: int
 ) -> tuple[int, int]:
-    """Subtract `inner` from a copy of `sets`, if `alone`, and from the remainder in place, and infer values from both.
-
-    The contradictions, and the fewest values of a set with people; 0 if there is none.
-    """
-    contradictions, fewest = 0, 0
-    if alone:
-        copied = PeopleSets(
-            sets.people, sets.set_of.copy(), sets.start, sets.length.copy(), sets.values.copy(), sets.spare.copy()
-        )
-        contradictions, fewest = _subtract_contained(copied, inner, inferred, distinct)
-    more, left = _subtract_contained(remainder, inner, inferred, distinct)
-    if fewest == 0 or 0 < left < fewest:
-        fewest = left
-    return contradictions + more, fewest
-
-
-@compiled
-def _subtract_contained(outer: PeopleSets, inner: PeopleSets, inferred: Int32, distinct: int) -> tuple[int, int]:
     """Subtract in place, and infer from the sets that changed; the contradictions and the fewest values."""
-    container = containing_sets(inner, outer)
     changed = np.zeros(len(outer.start), dtype=np.bool_)
     for own in container:
         if own >= 0:
@@ -208,6 +174,12 @@ def _subtract_contained(outer: PeopleSets, inner: PeopleSets, inferred: Int32, d
         return 0, 0
     contradictions = subtract(outer, inner, container, distinct)
     return contradictions, infer_values(outer, np.flatnonzero(changed), inferred, distinct)
+
+
+@compiled
+def fewer(fewest: int, others: int) -> int:
+    """The lower of two numbers of values, where 0 says that there is none."""
+    return others if fewest == 0 or 0 < others < fewest else fewest
 
 
 @compiled

@@ -8,10 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.attacks import reasonable_surjections
 from oracles.builders import Member, entry_of, invariant_ledger, plain_schema, random_ledger
+from oracles.difference_search import PlainSearch
 from oracles.differences import banded_ledger, pairwise_exposed
 
 from reanon_core.attacks.difference import DifferenceAttack
 from reanon_core.inference.enumeration.surjections import count_surjections
+from reanon_core.inference.subtraction.difference_search import search_differences
+from reanon_core.inference.subtraction.differences import CONFLICT, NO_VALUE
+from reanon_core.inference.view.traces import traces_of
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
@@ -162,6 +166,18 @@ def test_everyone_whom_two_releases_expose_is_found(random: Random, overlap: flo
     expected = pairwise_exposed(ledger.history(), ledger.knowledge())
     found = exposed(attacked(*ledger.entries))
     assert expected.items() <= found.items()
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.randoms(use_true_random=False), st.sampled_from([0.0, 0.3]), st.sampled_from([0.0, 0.3]))
+def test_the_compiled_search_is_the_search_step_by_step(random: Random, overlap: float, change: float) -> None:
+    ledger = banded_ledger(random, people=10, releases=5, overlap=overlap, change=change, values=random.choice([2, 4]))
+    history, traces = ledger.history(), traces_of(ledger.history(), ledger.knowledge(), tracked=random.random() < 0.5)
+    plain, found = PlainSearch(history, traces), search_differences(history, traces, across_releases=True)
+    plain.run()
+    known = {person: value for person, value in enumerate(found.known.tolist()) if value != NO_VALUE}
+    assert known == {person: CONFLICT if value is None else value for person, value in plain.known.items()}
+    assert (found.fewest, found.contradictions) == (plain.fewest, plain.contradictions)
 
 
 @settings(deadline=None)

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 from functools import partial
-from itertools import count, permutations
+from itertools import count, permutations, product
 from math import inf
 from typing import Any
 from unittest.mock import patch
@@ -11,11 +11,14 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from builders.random_series import published, small_series
+from scipy.special import gammaln
 
 from reanon_core.attacks.algorithm import relabellings as is_relabelling
 from reanon_core.bucketing import count_likelihood, eligibility
 from reanon_core.bucketing import reading as bucket_reading
+from reanon_core.bucketing.bucket_history import bucket_history
 from reanon_core.bucketing.entry_ways import block_chances, pad_chances
+from reanon_core.bucketing.log_factorials import LISTED, log_factorials
 from reanon_core.bucketing.reading import relabellings
 from reanon_core.model.errors import InvalidParameter
 from reanon_core.replay import replay
@@ -106,6 +109,45 @@ def test_what_is_kept_of_earlier_decisions_changes_no_likelihood(monkeypatch: py
     kept = [reading.log_likelihood.tolist() for reading in FILLED.readings(ledger)]
     monkeypatch.setattr(count_likelihood, "MOST_KEPT", -1)
     assert [reading.log_likelihood.tolist() for reading in FILLED.readings(ledger)] == kept
+
+
+def test_all_arrangements_of_a_bucket_are_those_that_its_groups_have_room_for() -> None:
+    """Every way to give people slots, word for word, in the small buckets of some random series."""
+    buckets = 0
+    for seed in range(12):
+        m, series = small_series(seed)
+        ledger = published(MInvariance(m=m), series, seed)
+        if ledger is None:
+            continue
+        history = bucket_history(ledger, max_lifespan=None, m=None, withholds=False)
+        rows = history.rows
+        for bucket, signature in enumerate(history.signatures.tuples):
+            members = np.flatnonzero(rows.bucket == bucket)
+            people = np.unique(rows.person[members]).tolist()
+            place, found, complete = bucket_reading._arrangements(history, bucket, members, 10**6)
+            if not complete or len(signature) ** len(people) > 10**4:
+                continue
+            shown = members[rows.group[members] >= 0]
+            groups = list(zip(rows.time[shown].tolist(), rows.group[shown].tolist(), strict=True))
+            layers = dict(zip(groups, rows.layers[shown].tolist(), strict=True))
+            inside = [(group, people.index(rows.person[row])) for group, row in zip(groups, shown, strict=True)]
+            expected = {
+                slots
+                for slots in product(range(len(signature)), repeat=len(people))
+                if all(often <= layers[of[0]] for of, often in Counter((g, slots[p]) for g, p in inside).items())
+            }
+            assert len(found) == len(expected)
+            assert set(map(tuple, found.tolist())) == expected
+            assert np.array(signature)[found[0][place]].tolist() == rows.value[members].tolist()
+            buckets += 1
+    assert buckets > 10
+
+
+@pytest.mark.parametrize("most", [0, 1, 30, LISTED - 1, LISTED, 10 * LISTED])
+def test_logarithms_of_factorials_are_those_of_the_gamma_function(most: int) -> None:
+    counts = np.array([[0, 1, 2], [3, most // 2, most]])
+    assert log_factorials(counts) == pytest.approx(gammaln(counts + 1.0).sum(), rel=1e-14)
+    assert log_factorials(counts[:, :0]) == 0
 
 
 def test_of_very_many_buckets_some_are_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,15 +5,19 @@ from random import Random
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
 from oracles.any_histories import foreign_ledger
 from oracles.correlations import Group, groups_of, null_space, possible, worlds
 from oracles.histories import ledger_of
 
 from reanon_core.attacks.linear import LinearAttack
 from reanon_core.inference.linear.components import Incidence
-from reanon_core.inference.linear.equations import Equation, Side, _all_sums, _of_sums, find_equations
+from reanon_core.inference.linear.equations import Equation, Side, _all_sums, _of_sums, find_equations, first_rows
 from reanon_core.inference.view.known_groups import known_groups
 from reanon_core.inference.view.membership import Membership
+from reanon_core.model.arrays import Int32
 from reanon_core.model.ledger import Ledger
 
 LETTERS = {letter: at for at, letter in enumerate("abcdefgh")}
@@ -61,6 +65,13 @@ def test_each_equation_of_a_sum_is_found_once_and_none_is_lost(seed: int) -> Non
     found = [(one.added, one.subtracted, any(one.unidentified)) for one in _of_sums(known, 2, 4)]
     assert len(found) == len(set(found))
     assert set(found) == everyone
+
+
+@settings(deadline=None)
+@given(arrays(np.int32, array_shapes(min_dims=2, max_dims=2, min_side=0, max_side=12), elements=st.integers(-1, 2)))
+def test_the_first_of_equal_rows_is_found(table: Int32) -> None:
+    rows = list(map(tuple, table.tolist()))
+    assert first_rows(table).tolist() == sorted({rows.index(row) for row in rows})
 
 
 def _key(membership: Membership, signs: dict[int, int]) -> tuple[Side, Side, bool]:

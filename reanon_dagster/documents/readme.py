@@ -47,6 +47,8 @@ def _release_lines(release: PublicRelease) -> Iterator[str]:
         content = FILES[name] if release.is_grouped else "one row for each published person, in random order"
         yield f"| {files} | {content} |"
     yield "| `datapackage.json` | this page for programs: types, roles, orders of values, taxonomies |"
+    if release.report is not None:
+        yield "| `report.html` | checks, sizes of groups, widths of intervals and estimates, with pictures |"
     yield "| `manifest.json` | parameters, counts, the checks that the release passed, sha256 of each file |"
     yield from ("", "## What a row is", "")
     yield from _wrapped(_row(release))
@@ -106,12 +108,13 @@ def _terms(series: PublicSeries) -> Iterator[str]:
 def _size(release: PublicRelease) -> str:
     facts = release.facts
     rows, counterfeits = _number(facts["rows"]), _number(facts["counterfeits"])
+    invented = counted(counterfeits, "counterfeit", "counterfeits")
     if release.series.is_decoupled:
         values = _number(facts["values"])
-        return f"{counted(rows, 'person', 'people')}, {values:,} values, of which {counterfeits:,} are counterfeits"
+        return f"{counted(rows, 'person', 'people')}, {values:,} values, {invented} among them"
     if not release.is_grouped:
         return counted(rows, "row, which is a person", "rows, each of them a person")
-    return f"{counted(rows, 'row', 'rows')}, of which {counterfeits:,} are counterfeits"
+    return f"{counted(rows, 'row', 'rows')}, {invented} among them"
 
 
 def _row(release: PublicRelease) -> str:

@@ -32,6 +32,7 @@ def test_every_release_has_its_report_and_the_manifest_its_digest(path: Path) ->
         digest = hashlib.sha256(page(path, release).read_bytes()).hexdigest()
         assert manifest["files"]["report.html"]["sha256"] == digest
         assert manifest["files"]["table.csv"]["sha256"] in page(path, release).read_text()
+        assert "`report.html`" in page(path, release).with_name("README.md").read_text()
     assert "r1" in page(path, "r2").read_text()
     assert main(["verify", str(page(path, "r1").parents[1]), "--quiet"]) == 0
 

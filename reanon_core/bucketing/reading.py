@@ -133,9 +133,9 @@ def _all_arrangements(history: BucketHistory, members: Int64, place: Int32, own:
         found = np.repeat(found, size, axis=0)
         fits = np.ones(len(found), dtype=np.bool_)
         # People are with the same others in many releases, and others who are not placed yet take no slot.
-        for layers, with_them in {(layers, frozenset(with_them & placed)) for layers, with_them in groups[one]}:
-            if len(with_them) >= layers:
-                fits &= (found[:, list(with_them)] == slot[:, None]).sum(axis=1) < layers
+        for layers, others in {(layers, frozenset(with_them & placed)) for layers, with_them in groups[one]}:
+            if len(others) >= layers:
+                fits &= (found[:, list(others)] == slot[:, None]).sum(axis=1) < layers
         found[:, one] = slot
         placed.add(one)
         found = found[fits]

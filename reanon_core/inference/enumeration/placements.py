@@ -7,8 +7,11 @@ other: for each such choice the placements are counted release by release and mu
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from math import factorial, prod
 from typing import NamedTuple
+
+import numpy as np
 
 from reanon_core.model.errors import InvalidParameter, Problem
 
@@ -17,6 +20,8 @@ Cell = tuple[int, int, int]
 Group = tuple[int, int]
 """Release and group."""
 Signature = frozenset[int]
+Need = tuple[int, int, Signature] | tuple[int, Signature]
+"""Of a release: a row of a value, or room for a person, in groups of a signature."""
 
 
 class Option(NamedTuple):
@@ -107,27 +112,33 @@ def _choices(table: RowCounts, options: list[list[Option]], budget: Budget) -> I
         rows[time, value, table.signatures[time, group]] += count
     for (time, group), people in table.people.items():
         room[time, table.signatures[time, group]] += people
+    needs = [[_needs(option) for option in of_person] for of_person in options]
+    # What no row shows has a place too: with none left. A lifespan is long, so its needs are compared all at once.
+    place = {need: at for at, need in enumerate(dict.fromkeys((*rows, *room, *chain(*chain(*needs)))))}
+    left = np.array([rows[need] if len(need) == 3 else room[need] for need in place], dtype=np.int64)
+    places = [[np.array([place[need] for need in own], dtype=np.int64) for own in of_person] for of_person in needs]
     chosen: list[Option] = []
 
     def choose_from(turn: int) -> Iterator[tuple[Option, ...]]:
         if turn == len(options):
             yield tuple(chosen)
             return
-        for option in options[turn]:
+        for option, own in zip(options[turn], places[turn], strict=True):
             budget.spend()
-            times = [cells[0][0] for cells in option.releases]
-            of_value = [(time, option.value, option.signature) for time in times]
-            of_signature = [(time, option.signature) for time in times]
-            if all(rows[need] > 0 for need in of_value) and all(room[need] > 0 for need in of_signature):
-                rows.subtract(of_value)
-                room.subtract(of_signature)
+            if (left[own] > 0).all():
+                left[own] -= 1  # each place is there once: a person is once in a release
                 chosen.append(option)
                 yield from choose_from(turn + 1)
                 chosen.pop()
-                rows.update(of_value)
-                room.update(of_signature)
+                left[own] += 1
 
     return choose_from(0)
+
+
+def _needs(option: Option) -> list[Need]:
+    """What an option needs in each release: a row of its value, and room among its signature."""
+    times = [cells[0][0] for cells in option.releases]
+    return [*((time, option.value, option.signature) for time in times), *((time, option.signature) for time in times)]
 
 
 def _count_in_release(table: RowCounts, time: int, choices: tuple[tuple[Cell, ...], ...], budget: Budget) -> int:

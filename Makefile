@@ -10,6 +10,9 @@ PACKAGES := $(shell cat $(LOCKS) | grep -c ==)
 # Files with compiled loops: when one changes, all are compiled anew, because a caller's cache does not see its callee.
 COMPILED := $(shell grep -rl --include='*.py' '^@compiled' reanon_core)
 
+# Compiled modules are kept, whatever the shell says: the tests start hundreds of processes.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-all lint sbom bench trust ui docs clean
 

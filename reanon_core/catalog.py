@@ -98,6 +98,11 @@ ATTACKS: dict[str, type[Attack]] = {
 SERIES_ATTACK = "intersection"
 """The attack that every release can be exposed to together with those before it: quick, and on any size."""
 
+SOURCE_ATTACK = "algorithm"
+"""The attack of an adversary who reads how a technique decides; it may take long."""
+SINGLE_RELEASE_TECHNIQUE = "mondrian"
+"""The technique for one release, which the naive way repeats without memory."""
+
 EXCLUDED_ATTACKS: dict[str, frozenset[str]] = {
     "m-invariance": frozenset({"intersection"}),
     "weak-m-invariance": frozenset({"intersection"}),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from reanon_core.catalog import build_technique
+from reanon_core.catalog import SINGLE_RELEASE_TECHNIQUE, build_technique
 from reanon_core.model.arrays import MISSING
 from reanon_core.model.ledger import Entry
 from reanon_core.model.release import ALL_MISSING, ANYTHING, NONE_MISSING, UNPUBLISHED, Auxiliary, Boxes, Release
@@ -15,8 +15,6 @@ from reanon_core.replay import publications
 
 WITHOUT_IDS = "without-ids"
 NAIVE = "naive"
-MONDRIAN = "mondrian"
-"""The technique that the naive way uses without memory."""
 BASELINES: dict[str, str] = {
     WITHOUT_IDS: "the table as it is, without the ids",
     NAIVE: "Mondrian with k people and ell values in every group, each release by itself",
@@ -34,9 +32,9 @@ def baseline_entries(
     if name == WITHOUT_IDS:
         yield from (exact_entry(snapshot.answer(), rng) for snapshot in snapshots)
         return
-    mondrian = build_technique(MONDRIAN, parameters)
+    technique = build_technique(SINGLE_RELEASE_TECHNIQUE, parameters)
     answers = [snapshot.answer() for snapshot in snapshots]
-    for snapshot, publication in publications(mondrian, answers, rng, memory=False):
+    for snapshot, publication in publications(technique, answers, rng, memory=False):
         yield publication.entry(snapshot)
 
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from reanon_core.catalog import TECHNIQUES
+from reanon_core.catalog import SINGLE_RELEASE_TECHNIQUE, TECHNIQUES
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.protocols import Technique
-from reanon_dagster.lab.baseline import BASELINES, MONDRIAN, WITHOUT_IDS
+from reanon_dagster.lab.baseline import BASELINES, WITHOUT_IDS
 from reanon_dagster.series.config import Publish, TechniqueConfig
 from reanon_dagster.series.series import build_technique
 
@@ -84,7 +84,7 @@ def _all(series: "Series") -> Iterator[ComparedTechnique]:
     own, publish = series.config.technique, series.config.publish
     defaults = _defaults(series.parameters)
     for name in BASELINES:
-        given = {} if name == WITHOUT_IDS else _fitting(MONDRIAN, defaults)
+        given = {} if name == WITHOUT_IDS else _fitting(SINGLE_RELEASE_TECHNIQUE, defaults)
         yield ComparedTechnique(name, name, {**given, **_given(series, name)})
     for name, kind in TECHNIQUES.items():
         parameters = own.params if name == own.name else _parameters(name, defaults, _given(series, name))
@@ -149,7 +149,9 @@ def _compare_problems(series: "Series", everything: Mapping[str, ComparedTechniq
             rule = "be left out, because the series has these parameters under `technique`"
             problems.append(Problem(f"compare.{label}", rule, help="another label with a `name` may vary them"))
         else:
-            known = [one.name for one in _fields(MONDRIAN if compared.is_baseline else compared.technique)]
+            known = [
+                one.name for one in _fields(SINGLE_RELEASE_TECHNIQUE if compared.is_baseline else compared.technique)
+            ]
             unknown = [name for name in compared.parameters if name not in known]
             rule = f"be a parameter of it ({', '.join(known)})"
             problems += [Problem(f"compare.{label}.{name}", rule) for name in unknown]

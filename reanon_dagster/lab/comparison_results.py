@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reanon_core import __version__
+from reanon_core.catalog import SOURCE_ATTACK
 from reanon_dagster.lab.compared_techniques import ComparedTechnique
 from reanon_dagster.lab.comparison import SEED, Adversary, Cell, Outcome
 from reanon_dagster.storage.private_file import replaced_private_file
@@ -32,7 +33,7 @@ def result_file(series: "Series", inputs: Sequence[str], compared: ComparedTechn
         "columns": series.config.releases.columns,
         "settings": settings,
         "technique": [compared.technique, compared.all_parameters, compared.decoupled_k],
-        "background": _digest(series.background),
+        "declared background": _digest(series.background),
         "adversary": [_digest(adversary.background), adversary.compromised, adversary.groups_known],
         "seed": SEED,
     }
@@ -53,7 +54,8 @@ def stored_outcome(path: Path, adversary: Adversary) -> Outcome:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return Outcome()
     if adversary.patience is None:
-        outcome.cells = {name: cell for name, cell in cells.items() if name != "algorithm" or cell.exposed is not None}
+        answered = {name: cell for name, cell in cells.items() if name != SOURCE_ATTACK or cell.exposed is not None}
+        outcome.cells = answered
     return outcome
 
 

@@ -48,7 +48,7 @@ def without_report(text: str) -> str:
         return text
     if "publish: {" in text:
         return text.replace("publish: {", "publish: {report: false, ")
-    return f"{text}publish: {{report: false}}\n"
+    return f"{text.rstrip()}\npublish: {{report: false}}\n"
 
 
 def write_series(folder: Path, *, text: str = SERIES, snapshots: dict[str, pd.DataFrame] | None = None) -> Path:

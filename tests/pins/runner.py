@@ -92,7 +92,7 @@ def of_release(folder: Path) -> dict[str, Any]:
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     for parameter, former in ADDED.items():
         assert manifest["technique"].pop(parameter, former) == former
-    files = sorted(file for file in folder.iterdir() if file.name not in {"manifest.json", *DOCUMENTS})
+    files = sorted(file for file in folder.iterdir() if file.name not in {"manifest.json", "report.html", *DOCUMENTS})
     return {
         "files": {file.name: sha256(file.read_bytes()) for file in files},
         "content": {file.name: content(file) for file in files},

@@ -41,7 +41,7 @@ def test_every_command_and_every_option_is_in_the_script(shell: str, capsys: pyt
 
 def test_bash_offers_commands_options_and_choices(capsys: pytest.CaptureFixture[str]) -> None:
     text = script("bash", capsys)
-    assert completed(text, "reanon", "re") == {"rehearse", "restore"}
+    assert completed(text, "reanon", "re") == {"rehearse", "report", "restore"}
     assert completed(text, "reanon", "rehearse", "--a") == {"--ahead"}
     assert completed(text, "reanon", "advise", "--adversary", "") == {"presence", "values", "transitions"}
     assert completed(text, "reanon", "completion", "f") == {"fish"}

@@ -177,8 +177,8 @@ class SeriesConfig(Part):
     )
     compare: dict[str, dict[str, Any]] = Field(
         default={},
-        description="Parameters of other techniques for `reanon compare` (docs/comparing.md): "
-        "a technique with its parameters, or a label of your own with a `name`. Default: k = ell = m and n = min(3, m - 1).",
+        description="Parameters of other techniques for `reanon compare` (docs/comparing.md): a technique with its "
+        "parameters, or a label of your own with a `name`. Default: k = ell = m and n = min(3, m - 1).",
     )
     knowledge: KnowledgeConfig | None = Field(
         default=None,

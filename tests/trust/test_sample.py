@@ -14,7 +14,6 @@ from trust import shim
 from trust.result import KINDS
 
 TESTS = Path(__file__).parents[1]
-pytestmark = pytest.mark.xdist_group("trust")  # one process runs the sample, and the others go on with other tests
 
 
 @pytest.fixture(scope="module")

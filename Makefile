@@ -77,7 +77,7 @@ trust: $(STAMP) ## kill, cut, corrupt and race it; write build/trust.json and do
 	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python -m trust.run --size $(if $(SHORT),short,full)
 
 docs: $(VENV)/.packages ## build the documentation as a static site in build/site
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-docs.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-docs.lock 2> >(grep -v '^WARNING' >&2)
 	@$(BIN)/python -m sphinx -q -W --keep-going -c docs -d build/doctrees -b html . build/site
 	@echo "the site is in build/site/index.html"
 

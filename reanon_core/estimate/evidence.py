@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reanon_core.estimate.axis import Axis
-from reanon_core.estimate.pairing import Buckets, buckets
+from reanon_core.estimate.bucket_regression import Buckets, buckets
 from reanon_core.estimate.spread import Spread, spreads
 from reanon_core.estimate.totals import Quantity, Total, combined, total_of_all, total_of_values
 from reanon_core.estimate.units import ShownValues, Units, sums

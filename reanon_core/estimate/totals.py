@@ -5,7 +5,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from reanon_core.estimate.pairing import Buckets
+from reanon_core.estimate.bucket_regression import Buckets
 from reanon_core.estimate.units import ShownValues, Units, sums
 from reanon_core.model.arrays import Bool, Float64
 

@@ -18,10 +18,10 @@ from reanon_dagster.report.ledger_numbers import (
     naive_ledger,
 )
 from reanon_dagster.report.margins import margins
+from reanon_dagster.report.pages.page_template import page
 from reanon_dagster.report.pages.pictures import columns, lines, paired_bars
 from reanon_dagster.report.pages.public_page import promise_of
 from reanon_dagster.report.pages.release_numbers import fewest_values, group_sizes, size_counts, widths
-from reanon_dagster.report.pages.rendering import page
 from reanon_dagster.report.stored_releases import StoredReleases
 
 if TYPE_CHECKING:

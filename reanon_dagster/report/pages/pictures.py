@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from reanon_dagster.report.pages.rendering import GREY, INK, MARKERS, RED, picture
+from reanon_dagster.report.pages.page_template import GREY, INK, MARKERS, RED, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,6 +9,7 @@ from reanon_core.catalog import TECHNIQUES
 from reanon_core.model.history import Published
 from reanon_core.model.published_columns import published_values
 from reanon_core.model.schema import Schema
+from reanon_dagster.report.pages.page_template import page
 from reanon_dagster.report.pages.pictures import bars, columns, lines
 from reanon_dagster.report.pages.release_numbers import (
     fewest_values,
@@ -18,7 +19,6 @@ from reanon_dagster.report.pages.release_numbers import (
     widths,
     with_rest,
 )
-from reanon_dagster.report.pages.rendering import page
 
 MOST_VALUES = 12
 LONGEST_HISTORY = 24

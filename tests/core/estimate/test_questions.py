@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reanon_core.estimate.pairing import NOISE, WIDTHS, buckets
+from reanon_core.estimate.bucket_regression import NOISE, WIDTHS, buckets
 from reanon_core.estimate.questions import ReleaseEstimates, trend
 from reanon_core.estimate.units import ShownValues
 from reanon_core.model.errors import InvalidParameter

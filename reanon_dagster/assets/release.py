@@ -220,6 +220,19 @@ def _published(
     more: Metadata,
 ) -> dg.MaterializeResult[None]:
     """Describe the latest release, which is published: whatever goes wrong here must not fail it."""
+    try:
+        described = _described(assets, context, series)
+    except (ReanonError, OSError) as error:  # such as a disk that was full or closed just after the commit
+        context.log.warning(f"the release is published, and cannot be described: {type(error).__name__}")
+        described = {}
+    return dg.MaterializeResult(metadata={**described, **more}, check_results=judged)
+
+
+def _described(assets: SeriesAssets, context: dg.AssetExecutionContext, series: Series) -> Metadata:
+    """Fill the assets that describe the latest release, and return the metadata of the release itself.
+
+    Raises: every error of ours.
+    """
     records = read_continuable_view(series).records
     record = records[-1]
     _fill(assets, context, "snapshot", snapshot_metadata(record))
@@ -230,8 +243,7 @@ def _published(
         _fill(assets, context, "evidence", _evidence(series, record, context))
     except Exception as error:
         context.log.warning(f"no evidence for {record.release}: unexpected {type(error).__name__}")
-    metadata = release_metadata(series, records, assets.key("snapshot"))
-    return dg.MaterializeResult(metadata={**metadata, **more}, check_results=judged)
+    return release_metadata(series, records, assets.key("snapshot"))
 
 
 def _evidence(series: Series, record: ReleaseRecord, context: dg.AssetExecutionContext) -> Metadata:

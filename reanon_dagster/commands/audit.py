@@ -56,7 +56,8 @@ def run(options: argparse.Namespace) -> int:
         return 0
     with progress(f"{series.name}: reading the ledger", quiet=options.quiet) as step:
         with opened(series.private_folder, read_only=True) as connection:
-            ledger = store_reader.ledger(connection, series.schema)
+            # Only what was there when the command began: another process may have published since.
+            ledger = store_reader.ledger(connection, series.schema, len(records))
         knowledge = declared_knowledge(series, ledger, options)
         verdicts = []
         for check in checks_of(series):

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 SHORTEST = 5
 """How long an id is at least that can be told from any other value."""
 HIDDEN = "not shown, because there seem to be ids among the values"
+NUMBERED = re.compile(r"[^\W\d_].*\d{5}|\d{5}.*[^\W\d_]")
+"""What is an id in most tables, and neither a number nor a date: letters, and five digits in a row."""
+_QUOTES = re.compile(r"['\"]")
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 
 
@@ -20,12 +23,12 @@ def without_ids(problems: Sequence[Problem], data: "pa.Table", id_column: str) -
     """The problems without values that contain an id of the table, or look like one."""
     import pyarrow as pa
 
-    if not problems or id_column not in data.column_names:
-        return list(problems)
+    if id_column not in data.column_names:  # then its values may be in any other column
+        return [replace(one, value=HIDDEN) if _QUOTES.search(one.value or "") else one for one in problems]
     try:
-        texts = data[id_column].cast(pa.string()).unique().to_pylist()
+        texts = data[id_column].cast(pa.string()).unique().to_pylist() if problems else []
     except pa.ArrowException:  # ids of another type are no text that a value could contain
-        return list(problems)
+        texts = []
     ids = {text for text in texts if text and len(text) >= SHORTEST}
     shapes = {shape for shape in map(_shape, ids) if "9" in shape}
     return [
@@ -35,11 +38,16 @@ def without_ids(problems: Sequence[Problem], data: "pa.Table", id_column: str) -
 
 
 def _quotes_id(value: str, ids: set[str], shapes: set[str]) -> bool:
-    """Whether one of the values that a problem lists is an id: text in quotes, numbers without."""
+    """Whether one of the values that a problem lists is an id: text in quotes, numbers without.
+
+    The ids of the table are not all that there are: a damaged row may have its id in another column only.
+    """
     numbers = re.findall(r"\d+", value.partition(" in ")[0])
     if any(number in ids for number in numbers):
         return True
     quoted = re.findall(_QUOTED, value)
+    if any(NUMBERED.search(text) for text in quoted):
+        return True
     shaped = [_shape(text) for text in quoted]
     return any(shape in text for text in shaped for shape in shapes) or any(
         id_ in text for text in quoted for id_ in ids

@@ -1,6 +1,6 @@
 """`make trust`: attack the product in every way, write build/trust.json, and regenerate docs/trust.md from it.
 
-PYTHONPATH=tests python -m trust.run [--size full|short|test] [--pace X] [--parts A,B] [--json F] [--page F]
+PYTHONPATH=tests python -m trust.run [--size full|short|test] [--pace X] [--parts A,B [--keep]] [--json F] [--page F]
 """
 
 import argparse
@@ -128,6 +128,7 @@ def main() -> int:
     parser.add_argument("--size", choices=SIZES, default="full")
     parser.add_argument("--pace", type=float, default=1.0, help="give each part more time, or less; 1 is 25 minutes")
     parser.add_argument("--parts", help="only these parts, with commas")
+    parser.add_argument("--keep", action="store_true", help="with --parts: take the other parts from the last results")
     parser.add_argument("--json", type=Path, default=ROOT / "build" / "trust.json")
     parser.add_argument("--page", type=Path, help="the page to regenerate; a full run regenerates docs/trust.md")
     options = parser.parse_args()
@@ -154,9 +155,15 @@ def main() -> int:
         "versions": versions(),
         "parts": {name: asdict(result) for name, result in results.items()},
     }
+    if options.keep:
+        earlier = json.loads(options.json.read_text())
+        if (earlier["size"], earlier["versions"]) != (content["size"], content["versions"]):
+            sys.exit("the last results are of another size, or of other versions: run all parts")
+        content["parts"] = {name: content["parts"].get(name, earlier["parts"].get(name)) for name in parts}
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(content, indent=2) + "\n")
-    page = options.page or (ROOT / "docs" / "trust.md" if options.size == "full" and not options.parts else None)
+    complete = options.size == "full" and (options.keep or not options.parts)
+    page = options.page or (ROOT / "docs" / "trust.md" if complete else None)
     if page is not None:
         from trust.page import page_of
 

@@ -97,7 +97,7 @@ def _rebuilt(series: "Series", records: Sequence[ReleaseRecord], what: str, *, r
     sound = SoundReleases()
     for record in records:
         folder = series.published_folder / record.release
-        if sound.holds(folder, record.manifest_digest):
+        if sound.holds(str(series.published_folder), record.release, record.manifest_digest):
             continue
         try:
             problem = _rebuild_release(series, record, folder, repair=repair)

@@ -169,18 +169,20 @@ def _is_unchanged(
     series: "Series", ledger: Sequence[LedgerRelease], withdrawals: Sequence[Withdrawal], *, remember: bool
 ) -> bool:
     """Whether every release is there as the store recorded it, and nothing else. Only what is new is read."""
-    remembered = series.private_folder / SOUND
+    remembered, folder = series.private_folder / SOUND, series.published_folder
     sound = SoundReleases.read(remembered)
-    newest = read_manifest(series.published_folder / ledger[-1].release)[0] if ledger else None
+    newest = read_manifest(folder / ledger[-1].release)[0] if ledger else None
     beside = set() if newest is None else set(newest.series_files)
-    if {path.name for path in series.published_folder.iterdir()} != {one.release for one in ledger} | beside:
+    if {path.name for path in folder.iterdir()} != {one.release for one in ledger} | beside:
         return False
-    if newest is not None and series_file_flaws(series.published_folder, [newest]):
+    if newest is not None and series_file_flaws(folder, [newest]):
         return False
-    if not all(sound.holds(series.published_folder / one.release, one.manifest_digest) for one in ledger):
+    # Texts instead of paths: there may be thousands of releases, and making a path costs more than looking it up.
+    place = str(folder)
+    if not all(sound.holds(place, one.release, one.manifest_digest) for one in ledger):
         return False
     tombstones = {one.release: one.tombstone.encode() for one in withdrawals}
-    if not all(_tombstone(series.published_folder / one.release) == tombstones.get(one.release) for one in ledger):
+    if not all(_has_tombstone(f"{place}/{one.release}", tombstones.get(one.release)) for one in ledger):
         return False
     if sound.changed and remember:
         with suppress(OSError):  # it is only a shortcut
@@ -188,12 +190,14 @@ def _is_unchanged(
     return True
 
 
-def _tombstone(folder: Path) -> bytes | None:
-    """The tombstone of a withdrawn release; None if it has none."""
+def _has_tombstone(folder: str, tombstone: bytes | None) -> bool:
+    """Whether the folder of a release has this tombstone; None for a release that is not withdrawn."""
+    if tombstone is None:
+        return not os.path.lexists(f"{folder}/{WITHDRAWN}")
     try:
-        return file_content(folder / WITHDRAWN)
+        return file_content(Path(folder) / WITHDRAWN) == tombstone
     except OSError:
-        return None
+        return False
 
 
 def _unknown_folders(chain: PublishedChain, ledger: Sequence[LedgerRelease]) -> list[str]:

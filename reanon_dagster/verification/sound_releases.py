@@ -34,16 +34,17 @@ class SoundReleases:
         """What `read` reads."""
         return json.dumps(self._known) + "\n"
 
-    def holds(self, folder: Path, manifest: str) -> bool:
-        """Whether the folder of a release has this manifest, and every file and no other, with its sha256."""
+    def holds(self, published: str, release: str, manifest: str) -> bool:
+        """Whether a release in this folder has this manifest, and every file and no other, with its sha256."""
+        folder = f"{published}/{release}"
         try:
             seen, newest = _seen(folder)
-            if self._known.get(folder.name) == (manifest, seen):
+            if self._known.get(release) == (manifest, seen):
                 return True
-            if not _is_sound(folder, manifest):
+            if not _is_sound(Path(folder), manifest):
                 return False
             if time.time() - newest / 1e9 > SETTLED and _seen(folder)[0] == seen:
-                self._known[folder.name] = (manifest, seen)
+                self._known[release] = (manifest, seen)
                 self.changed = True
         except OSError:
             return False
@@ -55,7 +56,7 @@ def _is_sound(folder: Path, digest: str) -> bool:
     return [one.digest for one in found.manifests] == [digest] and not found.flaws
 
 
-def _seen(folder: Path) -> tuple[str, int]:
+def _seen(folder: str) -> tuple[str, int]:
     """A digest of what a change of the files would change, and the time of the last change in nanoseconds."""
     listed, newest = [], 0
     with os.scandir(folder) as entries:

@@ -183,6 +183,7 @@ def test_a_wrong_snapshot_fails_its_own_check_before_anything_is_computed(maker:
         assert maker.made(asset) == []
 
 
+@pytest.mark.slow
 def test_a_snapshot_that_comes_late_is_taken(maker: Maker, tmp_path: Path) -> None:
     (tmp_path / "snapshots" / "r1.csv").rename(tmp_path / "late.csv")
     assert "the snapshot of r1 must be there" in maker.refusal("r1")
@@ -190,6 +191,7 @@ def test_a_snapshot_that_comes_late_is_taken(maker: Maker, tmp_path: Path) -> No
     assert maker.make("r1").success
 
 
+@pytest.mark.slow
 def test_a_snapshot_corrected_before_its_release_is_published_is_taken(maker: Maker, tmp_path: Path) -> None:
     assert maker.make("r1", config={"look_only": True}).success
     correct(tmp_path, "r1", people(120))
@@ -217,6 +219,7 @@ def test_a_snapshot_much_larger_than_the_one_before_is_refused_until_a_person_ac
     assert read_view(load_series(maker.path)).summary.accepted["r2"][0].reason == "one ward closed"
 
 
+@pytest.mark.slow
 def test_the_command_and_the_assets_can_take_turns(maker: Maker, tmp_path: Path) -> None:
     assert main(["publish", str(maker.path), "--quiet"]) == 0
     assert maker.make("r2").success
@@ -229,6 +232,7 @@ def test_the_command_and_the_assets_can_take_turns(maker: Maker, tmp_path: Path)
     assert main(["audit", str(maker.path), "--attack", "intersection", "--quiet"]) == 0
 
 
+@pytest.mark.slow
 def test_the_assets_need_less_than_3_seconds_of_cpu_a_release_more_than_plain_publishing(tmp_path: Path) -> None:
     by_hand = load_series(write_series(tmp_path / "plain", snapshots=lively()))
     with dg.DagsterInstance.ephemeral() as instance:

@@ -62,7 +62,7 @@ SHAPES = {
 }
 
 
-SLOW = {"cor-split", "cor-split, decoupled", "sequential", "mondrian"}
+SLOW = {"cor-split", "cor-split, decoupled", "bpg", "sequential", "mondrian"}
 """The others show the same files; these are for `make test-all`."""
 PARAMETERS = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in SHAPES]
 

@@ -48,7 +48,10 @@ def published(folder: Path) -> list[str]:
 
 
 # Without a key the two part when they draw one; with a key both come as far as the gate.
-@pytest.mark.parametrize(("pause", "begun"), [(0.0, False), (0.1, False), (0.0, True)])
+@pytest.mark.parametrize(
+    ("pause", "begun"),
+    [(0.0, False), pytest.param(0.1, False, marks=pytest.mark.slow), pytest.param(0.0, True, marks=pytest.mark.slow)],
+)
 def test_a_first_release_that_two_processes_publish_at_once_is_published_once(
     series: Path, tmp_path: Path, pause: float, begun: bool
 ) -> None:

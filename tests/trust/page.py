@@ -33,6 +33,10 @@ TITLES = {
     "releases": "many releases",
     "soak": "soak",
 }
+AGAIN = (
+    "These parts were measured again after what they had found was mended, the others before that: {}. The code "
+    "changed in between, so the rows of the table are not all of one state of it."
+)
 INTRO = """\
 `make trust` attacks reanon and writes this page. Every number below comes from `build/trust.json`, which the scripts in
 `tests/trust/` write; `make trust SHORT=1` takes a sample in less than 90 seconds, and `make test` a smaller one. The
@@ -66,12 +70,14 @@ NOT_COVERED = (
 def page_of(content: Mapping[str, Any]) -> str:
     """The whole page."""
     parts = content["parts"]
+    again = content.get("again")
     sections = [
         "# Trust figures\n",
         INTRO,
         f"Measured on {content['date']}, size `{content['size']}`: "
         + ", ".join(f"{name} {version}" for name, version in content["versions"].items())
         + ".\n",
+        *([fill(AGAIN.format(", ".join(f"`{name}`" for name in content["again"])), 120) + "\n"] if again else []),
         "## Figures\n",
         *([text] if (text := warnings(content)) else []),
         "\n".join(figures(parts)) + "\n",

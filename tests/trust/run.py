@@ -160,6 +160,7 @@ def main() -> int:
         if (earlier["size"], earlier["versions"]) != (content["size"], content["versions"]):
             sys.exit("the last results are of another size, or of other versions: run all parts")
         content["parts"] = {name: content["parts"].get(name, earlier["parts"].get(name)) for name in parts}
+        content["again"] = sorted({*earlier.get("again", []), *chosen})
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(content, indent=2) + "\n")
     complete = options.size == "full" and (options.keep or not options.parts)

@@ -11,6 +11,9 @@ from reanon_core.attacks.compromised import CompromisedAttack
 from reanon_core.attacks.intersection import IntersectionAttack
 from reanon_core.attacks.linear import LinearAttack
 from reanon_core.attacks.propagation import PropagationAttack
+from reanon_core.inference.elimination.problem import enqueue_all, value_problem
+from reanon_core.inference.elimination.propagation import EFFORT, UNBOUNDED, propagate, shave
+from reanon_core.inference.view.known_groups import known_groups
 from reanon_core.model.finding import Findings
 from reanon_core.model.knowledge import Compromised
 from reanon_core.model.ledger import Ledger
@@ -106,6 +109,35 @@ def test_only_shaving_finds_the_partner_in_a_larger_group() -> None:
     releases = [["xy"], ["pqxy"]]
     assert "p" not in attacked(GAC_HC, releases, values, "q")
     assert attacked(SHAVING, releases, values, "q")["p"] == 0
+
+
+def test_once_the_effort_is_used_up_a_trial_looks_at_fewer_groups() -> None:
+    """The case above, in which a trial must look at two groups: with the effort used up, `fewest` bounds it."""
+    ledger = ledger_of([["xy"], ["pqxy"]], {"x": 0, "y": 1, "p": 0, "q": 1}, LETTERS)
+    compromised = Compromised([LETTERS["q"]], [1])
+    known = known_groups(ledger.history(), ledger.knowledge(compromised=compromised, groups_known=True))
+
+    def dropped(effort: int, fewest: int) -> int:
+        problem = value_problem(known, matching=True, correlations=True)
+        enqueue_all(problem)
+        propagate(problem, UNBOUNDED)
+        problem.effort[0] = effort
+        return shave(problem, known.values, UNBOUNDED, fewest)
+
+    assert dropped(0, 0) > 0
+    assert dropped(EFFORT + 1, 0) == 0
+    assert dropped(EFFORT + 1, 48) > 0
+
+
+def test_trying_values_counts_what_it_looks_at() -> None:
+    ledger = ledger_of([["abcd"], ["acbd"], ["abdc"]], {"a": 0, "b": 1, "c": 0, "d": 1}, LETTERS)
+    known = known_groups(ledger.history(), ledger.knowledge(groups_known=True))
+    problem = value_problem(known, matching=True, correlations=True)
+    enqueue_all(problem)
+    propagate(problem, UNBOUNDED)
+    before = int(problem.effort[0])
+    shave(problem, known.values, UNBOUNDED, 48)
+    assert problem.effort[0] > before >= known.membership.groups
 
 
 def test_a_layer_of_counterfeits_leaves_no_certainty() -> None:

@@ -27,6 +27,7 @@ $(VENV)/.packages: $(LOCKS) requirements-pycanon.lock pyproject.toml
 	  awk -v all=$(PACKAGES) '/^(Collecting|Processing|Requirement already)/ { if (++n % 20 == 0) print "  " n " of " all; fflush() } /^Installing/ { print "  unpacking"; fflush() }'
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade --target $(VENV)/pycanon -r requirements-pycanon.lock 2> >(grep -v '^WARNING' >&2)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m compileall -q reanon_core reanon_dagster
 	@touch $(VENV)/.packages
 
 # What the demo needs is compiled first: the other techniques are compiled when a target needs them.

@@ -4,6 +4,7 @@ Once each person has a value (and a signature, where the principle requires one)
 other: for each such choice the placements are counted release by release and multiplied.
 """
 
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from reanon_core.model.arrays import AnyArray
 from reanon_core.model.errors import InvalidParameter, Problem
 
 Cell = tuple[int, int, int]
@@ -49,12 +51,12 @@ class Budget:
             self.left = 0
             self.spend()
 
-    def spend(self) -> None:
-        """Use one step.
+    def spend(self, steps: int = 1) -> None:
+        """Use some steps.
 
-        Raises: InvalidParameter if none is left.
+        Raises: InvalidParameter if too few are left.
         """
-        self.left -= 1
+        self.left -= steps
         if self.left < 0:
             raise InvalidParameter(
                 Problem(
@@ -113,26 +115,38 @@ def _choices(table: RowCounts, options: list[list[Option]], budget: Budget) -> I
     for (time, group), people in table.people.items():
         room[time, table.signatures[time, group]] += people
     needs = [[_needs(option) for option in of_person] for of_person in options]
-    # What no row shows has a place too: with none left. A lifespan is long, so its needs are compared all at once.
+    # What no row shows has a place too: with none left.
     place = {need: at for at, need in enumerate(dict.fromkeys((*rows, *room, *chain(*chain(*needs)))))}
-    left = np.array([rows[need] if len(need) == 3 else room[need] for need in place], dtype=np.int64)
-    places = [[np.array([place[need] for need in own], dtype=np.int64) for own in of_person] for of_person in needs]
+    counts = np.array([max(0, rows[need] if len(need) == 3 else room[need]) for need in place], dtype=np.int64)
+    # A lifespan is long, so its needs are compared all at once: each place is a field of one number, and the highest
+    # bit of a field stays set until the field is taken from although it is empty.
+    field = np.min_scalar_type(2 * int(counts.max(initial=0)) + 1)
+    bit = 1 << (8 * field.itemsize - 1)
+    highest, everything = _number(np.full(len(place), bit, field)), _number((counts + bit).astype(field))
+    fields = [
+        [_number(np.bincount([place[need] for need in own], minlength=len(place)).astype(field)) for own in of_person]
+        for of_person in needs
+    ]
     chosen: list[Option] = []
 
-    def choose_from(turn: int) -> Iterator[tuple[Option, ...]]:
+    def choose_from(turn: int, left: int) -> Iterator[tuple[Option, ...]]:
         if turn == len(options):
             yield tuple(chosen)
             return
-        for option, own in zip(options[turn], places[turn], strict=True):
-            budget.spend()
-            if (left[own] > 0).all():
-                left[own] -= 1  # each place is there once: a person is once in a release
+        for option, own in zip(options[turn], fields[turn], strict=True):
+            budget.spend(len(option.releases))  # a choice is a placement in each release of the lifespan
+            after = left - own  # each place is there once: a person is once in a release
+            if after & highest == highest:
                 chosen.append(option)
-                yield from choose_from(turn + 1)
+                yield from choose_from(turn + 1, after)
                 chosen.pop()
-                left[own] += 1
 
-    return choose_from(0)
+    return choose_from(0, everything)
+
+
+def _number(fields: AnyArray) -> int:
+    """One number with these fields side by side."""
+    return int.from_bytes(fields.tobytes(), sys.byteorder)
 
 
 def _needs(option: Option) -> list[Need]:

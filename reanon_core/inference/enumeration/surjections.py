@@ -12,6 +12,8 @@ from fractions import Fraction
 from math import prod
 from typing import Literal
 
+import numpy as np
+
 from reanon_core.inference.enumeration.placements import (
     Budget,
     Cell,
@@ -22,10 +24,10 @@ from reanon_core.inference.enumeration.placements import (
     count_placements,
 )
 from reanon_core.inference.view.sensitive_releases import sensitive_releases
-from reanon_core.model.arrays import MISSING
+from reanon_core.model.arrays import Bool, Int32
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
-from reanon_core.model.release import Boxes
+from reanon_core.model.release import Boxes, covers
 
 Principle = Literal["m-invariance"] | None
 """What the adversary knows about the technique: nothing, or that a person has one signature in all releases."""
@@ -80,18 +82,13 @@ def count_surjections(
     )
 
 
-def contains(boxes: Boxes, group: int, point: list[int]) -> bool:
-    """Whether the group's box contains the point.
+def containment(boxes: Boxes, points: Int32) -> Bool:
+    """Whether each box contains each point of codes [d, n], bool[n, boxes].
 
     Paper: [XT07] Definition 10, condition 3.3.
     """
-    for code, low, high, missing in zip(
-        point, boxes.low[:, group], boxes.high[:, group], boxes.missing[:, group], strict=True
-    ):
-        inside = missing != 0 if code == MISSING else missing != 2 and low <= code <= high
-        if not inside:
-            return False
-    return True
+    sides = boxes.low[:, None, :], boxes.high[:, None, :], boxes.missing[:, None, :]
+    return np.asarray(np.all(covers(*sides, points[:, :, None]), axis=0))
 
 
 def historical_union(history: History, principle: Principle) -> RowCounts:
@@ -131,10 +128,10 @@ def _options(history: History, knowledge: Knowledge, table: RowCounts) -> dict[i
         cells_of[cell[:2]].append(cell)
     lifespans: dict[int, list[dict[tuple[int, Signature], list[Cell]]]] = defaultdict(list)
     for time, (published, presence) in enumerate(zip(history.releases, knowledge.presences, strict=True)):
-        boxes = published.release.boxes
-        for person, point in zip(presence.persons.tolist(), presence.qi.T.tolist(), strict=True):
+        inside = containment(published.release.boxes, presence.qi)
+        for person, containing in zip(presence.persons.tolist(), inside, strict=True):
             open_to: dict[tuple[int, Signature], list[Cell]] = defaultdict(list)
-            for group in ((time, number) for number in range(boxes.count) if contains(boxes, number, point)):
+            for group in ((time, number) for number in containing.nonzero()[0].tolist()):
                 for cell in cells_of[group]:
                     open_to[cell[2], table.signatures[group]].append(cell)
             lifespans[person].append(open_to)

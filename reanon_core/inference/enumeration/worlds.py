@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 
-from reanon_core.inference.enumeration.surjections import contains
+from reanon_core.inference.enumeration.surjections import containment
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.history import History, Published
 from reanon_core.model.knowledge import Knowledge, Presence
@@ -123,12 +123,10 @@ def _release_rows(published: Published, presence: Presence, history: History, bi
     shown = tuple(at for at, name in enumerate(names) if release.shows(name))
     codes = [release.sensitive, *release.other]
     who = [bit[int(person)] for person in presence.persons]
+    inside = containment(release.boxes, presence.qi)
     components: dict[Suffix, _Component] = {}
     for row in range(release.size):
-        mask = 0
-        for at, one in enumerate(who):
-            if contains(release.boxes, int(release.group[row]), presence.qi[:, at].tolist()):
-                mask |= one
+        mask = sum(one for at, one in enumerate(who) if inside[at, release.group[row]])
         suffix = tuple(int(codes[column][row]) for column in shown)
         components.setdefault(suffix, _Component([])).covers.append(mask)
     return _ReleaseRows(shown, components, sum(who))

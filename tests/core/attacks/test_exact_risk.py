@@ -52,6 +52,14 @@ def test_a_history_that_is_too_large_is_refused_in_a_sentence() -> None:
         ExactRisk(limit=50).run(ledger.history(), ledger.knowledge())
 
 
+def test_a_choice_takes_a_step_for_each_release_of_a_lifespan() -> None:
+    one = one_group([0, 1], []).entries[0]
+    short, long = (Ledger((one,) * releases) for releases in (2, 20))
+    assert ExactRisk(limit=100).run(short.history(), short.knowledge()).exposed == 0
+    with pytest.raises(InvalidParameter, match="in 100 steps"):
+        ExactRisk(limit=100).run(long.history(), long.knowledge())
+
+
 def test_knowledge_that_contradicts_the_releases_is_said_aloud() -> None:
     entry = one_group([0, 1], []).entries[0]
     ledger = Ledger((entry, replace(entry, release=replace(entry.release, sensitive=np.array([2, 3])))))

@@ -6,7 +6,7 @@ from reanon_core.model.errors import InvalidParameter, Problem, counted
 from reanon_dagster.backup.encrypted_file import Stretching
 from reanon_dagster.backup.passphrase import find_passphrase
 from reanon_dagster.backup.series_backup import BackupSummary, write_backup
-from reanon_dagster.commands.output import progress, say
+from reanon_dagster.commands.output import progress, say, warn_of_flaws
 from reanon_dagster.commands.private_output import require_private_place
 from reanon_dagster.series.series_file import load_series
 
@@ -21,6 +21,7 @@ def run(options: argparse.Namespace) -> int:
         rule = "lie outside the private folder: a backup that is lost with it is none"
         raise InvalidParameter(Problem("--out", rule, str(options.out)))
     passphrase = find_passphrase(series.name, options.passphrase_file, new=True)
+    warn_of_flaws(series)
     with progress(f"backing up {series.name}", quiet=options.quiet):
         summary = write_backup(series, options.out, passphrase, STRETCHING)
     say(f"{series.name}: {described(summary)}; the backup was read back and is sound", quiet=options.quiet)

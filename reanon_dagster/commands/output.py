@@ -29,6 +29,14 @@ def warn_of_caution(series: "Series") -> None:
         warn(f"caution: {series.technique.caution}")
 
 
+def warn_of_flaws(series: "Series") -> None:
+    """Print how the store and the published folder do not belong together, if they do not."""
+    from reanon_dagster.releasing.integrity import integrity_of
+
+    for flaw in integrity_of(series).flaws:
+        warn(f"{series.name}: {flaw}")
+
+
 def warn_of_notes(series: str, candidate: "Candidate | None") -> None:
     """Print what the steward must read about a release."""
     if candidate is not None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import InvalidParameter, Problem, counted
-from reanon_dagster.commands.output import say, warn
+from reanon_dagster.commands.output import say, warn, warn_of_flaws
 from reanon_dagster.commands.private_output import require_private_place
 from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.release_trace import forgotten_rows, release_trace
@@ -24,6 +24,7 @@ def run(options: argparse.Namespace) -> int:
     if options.out.suffix.lower() not in FORMATS:
         raise InvalidParameter(Problem("--out", f"end in {' or '.join(FORMATS)}", str(options.out)))
     require_private_place(series, options.out, "a trace")
+    warn_of_flaws(series)
     columns = release_trace(series, options.release, worlds=options.worlds)
     _write(columns, options.out)
     say(f"{series.name} {options.release}: traced {columns.num_rows} rows (private)", quiet=options.quiet)

@@ -16,6 +16,7 @@ from reanon_core.model.mark import cut, marked
 from reanon_core.protocols import Check, Memory
 from reanon_core.tables.ids import canonical_text, pseudonyms
 from reanon_dagster.releasing.candidate import digest
+from reanon_dagster.releasing.integrity import require_current_store
 from reanon_dagster.releasing.judged_candidate import Progress, checks_of, silent
 from reanon_dagster.releasing.people_lists import REFUSED, WITHHELD
 from reanon_dagster.releasing.series_heads import private_heads, write_heads
@@ -73,13 +74,15 @@ def forget_person(
     Doing it again changes nothing, and finishes what a kill left.
 
     Raises: InvalidParameter without an id; Refused if nothing is published, or if no snapshot had the person, unless
-    `never_seen` says that this is known; OutOfOrder if another process published meanwhile.
+    `never_seen` says that this is known, or if the store is older than what is published; OutOfOrder if another process
+    published meanwhile.
     """
     if not id_:
         raise InvalidParameter(Problem("--id", "not be empty"))
     view = read_view(series)
     if not view.records:
         raise Refused(f"{series.name} has published nothing, so nothing is known of anyone; correct the source instead")
+    require_current_store(series)
     person = pseudonym(id_, view.key)
     progress("reading the snapshots")
     sources, unread = _sources_with(series, view, person)

@@ -97,6 +97,14 @@ def require_integrity(name: str, found: Integrity) -> None:
         raise Refused("\n".join(flaws))
 
 
+def require_current_store(series: "Series") -> None:
+    """Refuse to change a series whose private side is older than what is published.
+
+    Raises: Refused.
+    """
+    require_integrity(series.name, replace(integrity_of(series), published=()))
+
+
 def _lost_store(series: "Series", summary: StoreSummary) -> Iterator[str]:
     if not summary.exists and (series.private_folder / KEY_FILE).exists():
         yield (

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import InvalidParameter, OutOfOrder, Problem, Refused
+from reanon_dagster.releasing.integrity import require_current_store
 from reanon_dagster.storage import published_folder, store_reader, store_writer
 from reanon_dagster.storage.connection import opened
 from reanon_dagster.storage.records import ReleaseRecord, Withdrawal
@@ -23,7 +24,7 @@ def withdraw_release(
     State, trace, memories and ledger stay as they are: whoever has a copy can still compare it with later releases.
 
     Raises: InvalidParameter without a reason, or if there is no such release; OutOfOrder if a newer one is not
-    withdrawn; Refused if the published folder does not hold what the ledger records.
+    withdrawn; Refused if the published folder does not hold what the ledger records, or holds later releases.
     """
     if not because.strip():
         raise InvalidParameter(Problem("--because", "say why the release is withdrawn"))
@@ -37,6 +38,7 @@ def withdraw_release(
         raise OutOfOrder(
             f"release {newest.release} was published after {release} and builds on it; withdraw {newest.release} first"
         )
+    require_current_store(series)
     _require_published(series, record)
     now = datetime.now()  # noqa: DTZ005  by the steward's own clock, as all times in the store
     reason = None if public_reason is None else public_reason.strip()

@@ -24,17 +24,28 @@ def digests(folder: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("command", ["publish", "backfill", "validate", "publish --dry-run"])
+def put_back(folder: Path, series: Path) -> dict[str, str]:
+    """Publish two releases, put the private folder back as it was after the first, and give what is published."""
+    assert main(["publish", str(series), "--quiet"]) == 0
+    shutil.copytree(folder / "private", folder / "saved")
+    assert main(["publish", str(series), "--quiet"]) == 0
+    shutil.rmtree(folder / "private")
+    (folder / "saved").rename(folder / "private")
+    return digests(folder / "published")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("publish", "backfill", "validate", "publish --dry-run"),
+        *("withdraw --release r1 --because mistake", "forget --id P0001"),
+    ],
+)
 def test_an_older_private_folder_publishes_no_second_version_of_a_release(
     tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     series = write_series(tmp_path, snapshots=lively(3, 72))
-    assert main(["publish", str(series), "--quiet"]) == 0
-    shutil.copytree(tmp_path / "private", tmp_path / "saved")
-    assert main(["publish", str(series), "--quiet"]) == 0
-    before = digests(tmp_path / "published")
-    shutil.rmtree(tmp_path / "private")
-    (tmp_path / "saved").rename(tmp_path / "private")
+    before = put_back(tmp_path, series)
     name, *options = command.split()
     assert main([name, str(series), *options]) == 1
     told = capsys.readouterr().err
@@ -43,6 +54,19 @@ def test_an_older_private_folder_publishes_no_second_version_of_a_release(
     assert digests(tmp_path / "published") == before
     assert main(["audit", str(series), "--attack", "intersection", "--quiet"]) == 1
     assert "clinic: release r2 is published, and the ledger does not know it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["trace --release r1 --out trace.csv", "report", "backup --out backup.bin"])
+def test_commands_that_only_read_an_older_private_folder_say_so(
+    tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REANON_BACKUP_PASSPHRASE", "a passphrase for this test only")
+    monkeypatch.chdir(tmp_path)
+    series = write_series(tmp_path, snapshots=lively(3, 72))
+    put_back(tmp_path, series)
+    name, *options = command.split()
+    assert main([name, str(series), *options, "--quiet"]) == 0
+    assert "has releases that the private store does not know (r2)" in capsys.readouterr().err
 
 
 def test_the_gate_never_replaces_a_published_folder(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from datetime import date
 from reanon_core.model.errors import OutOfOrder, ReanonError
 from reanon_dagster.commands.json_file import require_json_place
 from reanon_dagster.commands.outcome_document import release_document, write_outcomes
-from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes
+from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_flaws, warn_of_notes
 from reanon_dagster.commands.publish import SEED_WARNING, explained_reasons, summary
 from reanon_dagster.releasing.brakes import accepted_reason
 from reanon_dagster.releasing.frozen_settings import continued
@@ -52,6 +52,7 @@ def run(options: argparse.Namespace) -> int:
         say(sentence, quiet=options.quiet)
     if documents:
         say(MEANING, quiet=options.quiet)
+    warn_of_flaws(series)
     view = read_view(series)
     following = next_release(series, view.records)
     if options.to is None:

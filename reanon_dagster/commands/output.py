@@ -30,11 +30,12 @@ def warn_of_caution(series: "Series") -> None:
 
 
 def warn_of_flaws(series: "Series") -> None:
-    """Print how the store and the published folder do not belong together, if they do not."""
+    """Print what is wrong between the store and the published folder, if anything."""
     from reanon_dagster.releasing.integrity import integrity_of
 
-    for flaw in integrity_of(series).flaws:
-        warn(f"{series.name}: {flaw}")
+    found = integrity_of(series)
+    for sentence in (*found.flaws, *found.strays):
+        warn(f"{series.name}: {sentence}")
 
 
 def warn_of_notes(series: str, candidate: "Candidate | None") -> None:

@@ -36,6 +36,8 @@ def run(options: argparse.Namespace) -> int:
     accept_drift = accepted_reason(options.accept_drift)
     today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
     view = read_continuable_view(series, dry_run=options.dry_run)
+    for stray in view.strays:
+        warn(f"{series.name}: {stray}")
     release = ready_release(series, view.records, today) if options.release is None else options.release
     if release is None:
         require_no_gap(series, view, today)

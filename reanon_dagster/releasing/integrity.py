@@ -12,7 +12,7 @@ from reanon_dagster.releasing.series_heads import private_heads, public_head
 from reanon_dagster.storage import series_store
 from reanon_dagster.storage.durable_file import replace_file
 from reanon_dagster.storage.head_file import read_head
-from reanon_dagster.storage.pseudonym_key import KEY_FILE
+from reanon_dagster.storage.pseudonym_key import KEY_FILE, LOST_KEY
 from reanon_dagster.storage.records import ReleaseRecord, Withdrawal
 from reanon_dagster.storage.series_store import StoreSummary
 from reanon_dagster.verification.manifest_file import file_content, read_manifest, shown
@@ -111,6 +111,8 @@ def _lost_store(series: "Series", summary: StoreSummary) -> Iterator[str]:
             f"the private folder has a key and no store, so the store was lost, and without it the next release could "
             f"expose people; {RESTORE}, or delete {KEY_FILE} if no release was ever published"
         )
+    if "key" in summary.frozen and not (series.private_folder / KEY_FILE).exists():
+        yield LOST_KEY
 
 
 def _head_flaws(series: "Series", summary: StoreSummary) -> Iterator[str]:
@@ -181,7 +183,9 @@ def _is_unchanged(
     sound = SoundReleases.read(remembered)
     newest = read_manifest(folder / ledger[-1].release)[0] if ledger else None
     beside = set() if newest is None else set(newest.series_files)
-    if {path.name for path in folder.iterdir()} != {one.release for one in ledger} | beside:
+    with os.scandir(folder) as entries:
+        names = {entry.name for entry in entries if not entry.is_symlink()}  # a link could lead anywhere tomorrow
+    if names != {one.release for one in ledger} | beside:
         return False
     if newest is not None and series_file_flaws(folder, [newest]):
         return False

@@ -36,6 +36,8 @@ class SeriesView:
     summary: StoreSummary
     pending: tuple[str, ...] = ()
     """What an interrupted process left and cannot be finished yet, as sentences."""
+    strays: tuple[str, ...] = ()
+    """What does not belong into the published folder, as sentences; known if the view is of a series that may go on."""
 
     @property
     def records(self) -> list[ReleaseRecord]:
@@ -124,7 +126,7 @@ def read_continuable_view(series: "Series", *, dry_run: bool = False) -> SeriesV
     require_not_halted(series.name, view.summary.halts)
     if not (interrupted and dry_run):  # a release that a dry run may not finish need not be public yet
         require_integrity(series.name, found)
-    return view
+    return replace(view, strays=found.strays)
 
 
 def _seen(series: "Series") -> SeriesView:

@@ -13,6 +13,7 @@ from reanon_dagster.storage.encryption import sealed, unsealed
 KEY_BYTES = 16
 KEY_FILE = "pseudonym.key"
 LOST = "without it no person can be recognised again, so restore it from a backup"
+LOST_KEY = f"{KEY_FILE} is gone from the private folder; {LOST}"
 
 
 def private_folder(folder: Path) -> Path:
@@ -41,7 +42,7 @@ def pseudonym_key(folder: Path, expected: str | None) -> bytes:
             raise Refused(f"{KEY_FILE} is not the key of this series' first release; {LOST}")
         return key
     if expected is not None:
-        raise Refused(f"{KEY_FILE} is gone from the private folder; {LOST}")
+        raise Refused(LOST_KEY)
     return secrets.token_bytes(KEY_BYTES)
 
 

@@ -92,6 +92,16 @@ def damage_the_head(folder: Path) -> None:
     (folder / "private" / "clinic" / "head.json").write_text("{")
 
 
+def lose_the_key(folder: Path) -> None:
+    (folder / "private" / "clinic" / "pseudonym.key").unlink()
+
+
+def link_a_release(folder: Path) -> None:
+    release = folder / "published" / "clinic" / "r1"
+    release.rename(folder / "elsewhere")
+    release.symlink_to(folder / "elsewhere")
+
+
 OLDER = "restore the latest private folder from a backup"
 WRONG: list[tuple[Callable[[Path], None], str]] = [
     (put_back, f"the private store knows 1, so it is an older one, and the next release could expose people; {OLDER}"),
@@ -106,6 +116,8 @@ WRONG: list[tuple[Callable[[Path], None], str]] = [
     (delete_the_folder, "the published folder is missing"),
     (add_a_release, "has releases that the private store does not know (r3)"),
     (damage_the_head, "head.json in the private folder is damaged"),
+    (lose_the_key, "pseudonym.key is gone from the private folder"),
+    (link_a_release, "release r1 is in the ledger, and its manifest is missing"),
 ]  # fmt: skip
 
 
@@ -156,6 +168,7 @@ def test_a_stray_file_is_named_and_hinders_nothing(folder: Path, capsys: pytest.
     assert main(["audit", str(folder / "series.yaml"), "--attack", "intersection", "--quiet"]) == 1
     assert "notes.txt is a file that belongs to no release" in capsys.readouterr().err
     assert main(["publish", str(folder / "series.yaml"), "--quiet"]) == 0  # an audit that finds it halts nothing
+    assert "notes.txt is a file that belongs to no release" in capsys.readouterr().err
 
 
 def test_a_release_that_was_found_sound_is_read_again_only_if_it_changes(

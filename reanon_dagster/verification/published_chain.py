@@ -93,7 +93,7 @@ def read_chain(folder: Path) -> PublishedChain:
     tombstones: dict[str, Tombstone] = {}
     others: dict[str, int] = {}
     for name, kind in _entries(folder, flaws, None):
-        if not stat.S_ISDIR(kind) or not os.path.lexists(folder / name / MANIFEST):
+        if not stat.S_ISDIR(kind) or not _has_manifest(folder / name):
             others[name] = kind
             continue
         manifest, wrong = read_manifest(folder / name)
@@ -116,10 +116,27 @@ def _strays(others: Mapping[str, int], manifests: Sequence[Manifest]) -> list[Fl
     """What is in the folder of a series, and neither a release nor a file that the newest manifest lists."""
     listed = manifests[-1].series_files if manifests else {}
     return [
-        Flaw(f"{shown(name)} is {_stray(kind)} that belongs to no release: delete it", name, stray=True)
+        Flaw(f"{shown(name)} is {_stray(kind)} {_of_no_release(name, kind)}", name, stray=True)
         for name, kind in others.items()
         if name not in listed
     ]
+
+
+def _of_no_release(name: str, kind: int) -> str:
+    if stat.S_ISDIR(kind) and not name.startswith("."):  # to delete it could be to delete a release
+        return "without a manifest: it is no release, or it has lost its manifest"
+    return "that belongs to no release: delete it"
+
+
+def _has_manifest(folder: Path) -> bool:
+    """Whether a folder has a manifest, or cannot be looked into."""
+    try:
+        os.lstat(folder / MANIFEST)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _series_files(folder: Path, chain: PublishedChain) -> list[Flaw]:

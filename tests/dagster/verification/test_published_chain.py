@@ -133,7 +133,7 @@ TAMPERING: dict[str, tuple[Callable[[Path], object], list[str]]] = {
     ),
     "a deleted manifest": (
         lambda f: (f / "r4" / "manifest.json").unlink(),
-        ["r4 is a folder that belongs to no release: delete it"],
+        ["r4 is a folder without a manifest: it is no release, or it has lost its manifest"],
     ),
     "a deleted release": (lambda f: shutil.rmtree(f / "r2"), ["release r3 follows a manifest that is not here"]),
     "a deleted first release": (
@@ -294,8 +294,17 @@ def test_a_rewritten_series_is_found_by_the_ledger_alone(folder: Path) -> None:
     assert len(ledger_flaws(read_chain(folder), ledger_of(folder)[::-1])) == 1  # the same manifests in another order
 
 
-def test_a_file_that_may_not_be_read_is_a_flaw(folder: Path) -> None:
-    if os.geteuid() == 0:
-        pytest.skip("root may read every file")
-    (folder / "r2" / "table.csv").chmod(0)
-    assert found(folder) == ["r2/table.csv cannot be read: Permission denied"]
+@pytest.mark.parametrize("closed", ["r2/table.csv", "r4/manifest.json"])
+def test_what_may_not_be_read_is_a_flaw_and_no_stray(
+    folder: Path, closed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("open", "lstat"):  # for root no file is closed
+        real = getattr(os, name)
+
+        def refused(path: object, *rest: object, real: Callable[..., object] = real, **named: object) -> object:
+            if str(path) == str(folder / closed):
+                raise PermissionError(13, "Permission denied")
+            return real(path, *rest, **named)
+
+        monkeypatch.setattr(os, name, refused)
+    assert found(folder) == [f"{closed} cannot be read: Permission denied"]

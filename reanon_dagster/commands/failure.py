@@ -1,10 +1,12 @@
 """What a command says about an error: sentences and an exit code, never a traceback."""
 
 import traceback
+from errno import ENOSPC
 from pathlib import Path
 
 from reanon_core.model.errors import ReanonError
 
+FULL = "no space left"
 LATER = "run `reanon status` to see where the series stands"
 
 
@@ -13,6 +15,8 @@ def failure(error: Exception) -> tuple[list[str], int]:
     if isinstance(error, ReanonError):
         return str(error).splitlines(), error.exit_code
     if isinstance(error, OSError):
+        if error.errno == ENOSPC or FULL in str(error).lower():  # Arrow gives no number
+            return [f"the disk is full, so a file could not be written; free some space, then {LATER}"], 1
         place = "" if error.filename is None else f"{error.filename}: "
         return [f"{place}{error.strerror or error}; {LATER}"], 1
     if isinstance(error, MemoryError):

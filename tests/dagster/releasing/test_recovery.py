@@ -119,7 +119,9 @@ def test_errors_of_the_disk_are_sentences(
 ) -> None:
     monkeypatch.setattr(published_folder, "write_files", full)
     assert main(["publish", str(series), "--quiet"]) == 1
-    assert capsys.readouterr().err.startswith("reanon: No space left on device; run `reanon status`")
+    assert capsys.readouterr().err.startswith(
+        "reanon: the disk is full, so a file could not be written; free some space"
+    )
     monkeypatch.undo()
 
     def broken(*_: object, **__: object) -> None:

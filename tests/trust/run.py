@@ -127,7 +127,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Attack the product in every way, and write what was found.")
     parser.add_argument("--size", choices=SIZES, default="full")
     parser.add_argument(
-        "--pace", type=float, default=1.0, help="give each part more time, or less; 1 is at most 90 minutes"
+        "--pace", type=float, default=1.0, help="more or less time for each part; 1 is at most 90 minutes"
     )
     parser.add_argument("--parts", help="only these parts, with commas")
     parser.add_argument("--keep", action="store_true", help="with --parts: take the other parts from the last results")

@@ -24,6 +24,7 @@ TITLES = {
     "errors-dagster": "the same, by the Dagster asset",
     "power": "power cuts",
     "corruption": "corruption",
+    "maintenance": "`kill -9` at file calls of withdraw, forget, doctor, backup and restore",
     "races": "races",
     "clock": "a wrong clock",
     "swapped": "a snapshot that changes while it is read",

@@ -22,6 +22,7 @@ from trust.file_faults import file_faults
 from trust.forked import END, begin, ended_and_removed, warm
 from trust.fuzz import fuzz
 from trust.leaks import leak_scan
+from trust.maintenance import maintenance
 from trust.many_releases import many_releases, many_series
 from trust.power_cut import power_cuts
 from trust.races import clocks, races, swapped_snapshots
@@ -46,6 +47,7 @@ def full(pace: float = 1.0) -> dict[str, Part]:
         "errors-dagster": lambda: file_faults((BOXES,), shim.ERRORS, by="asset", stride=7, seconds=300 * pace),
         "power": lambda: power_cuts((BOXES,), seconds=400 * pace),
         "corruption": lambda: corruption(seconds=400 * pace),
+        "maintenance": lambda: maintenance(seconds=400 * pace),
         "races": lambda: races(rounds=12, seconds=200 * pace),
         "clock": clocks,
         "swapped": lambda: swapped_snapshots(rounds=20, seconds=100 * pace),
@@ -65,6 +67,7 @@ def short(_: float = 1.0) -> dict[str, Part]:
         "errors": lambda: file_faults((BOXES,), shim.ERRORS, stride=41, offset=today(), seconds=10),
         "power": lambda: power_cuts((BOXES,), stride=11, seed=today(), seconds=8),
         "corruption": lambda: corruption(stride=13, seconds=12),
+        "maintenance": lambda: maintenance(stride=37, seconds=8),
         "races": lambda: races(rounds=1, seconds=5),
         "clock": lambda: clocks(shifts=(-700,)),
         "swapped": lambda: swapped_snapshots(rounds=2, seconds=5),
@@ -83,6 +86,7 @@ def in_tests(_: float = 1.0) -> dict[str, Part]:
         "errors": lambda: file_faults((BOXES,), (shim.FULL, shim.BROKEN), stride=83, offset=28, workers=1),
         "power": lambda: power_cuts((BOXES,), variants=("nothing",), stride=10, seed=4, workers=1),
         "corruption": lambda: corruption(stride=31, with_log=False, workers=1),
+        "maintenance": lambda: maintenance(stride=60, workers=1),
         "races": lambda: races(rounds=1, processes=2),
         "leaks": lambda: leak_scan(shapes=(BOXES,), with_dagster=False, workers=1),
     }

@@ -66,6 +66,13 @@ def test_a_damaged_file_is_told_and_nothing_is_published_twice(sample: dict[str,
     require_nothing(sample["corruption"])
 
 
+@needs_library
+def test_a_kill_while_a_series_is_withdrawn_forgotten_repaired_saved_or_restored_can_be_made_good(
+    sample: dict[str, Any],
+) -> None:
+    require_nothing(sample["maintenance"])
+
+
 def test_processes_at_once_publish_once(sample: dict[str, Any]) -> None:
     require_nothing(sample["races"])
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+SETTINGS: dict[str, str | bool | int | float | list[str]] = {"enable_external_access": "false", "temp_directory": ""}
+"""No files: rows of the snapshot must not spill into the working folder."""
 GUESSES = ("BIGINT", "DOUBLE", "DATE")
 """The types that a column of text is tried as; all of its values must parse."""
 
@@ -57,7 +59,7 @@ def evaluate_selection(selection: Selection, table: Table, typed: "Mapping[str, 
     import pyarrow as pa
 
     columns = {name: typed.get(name, table.data[name]) for name in table.data.column_names}
-    with duckdb.connect(":memory:", config={"enable_external_access": "false"}) as connection:
+    with duckdb.connect(":memory:", config=SETTINGS) as connection:
         try:
             connection.register("rows", pa.table(columns))
             converted = ", ".join(

@@ -76,8 +76,8 @@ checks: [wishful-thinking]
         ("source", "releases.csv", "source (releases.csv) must be keys with values, such as {key: value}"),
         (
             "source",
-            "{path: 'x/{release}.xlsx', id: name}",
-            "source.path (x/{release}.xlsx) must end in .csv or .parquet",
+            "{path: 'x/{release}.ods', id: name}",
+            "source.path (x/{release}.ods) must end in .csv, .csv.gz, .csv.zst, .parquet",
         ),
         ("source", "{path: '{release}.csv'}", "source.id must be given"),
         (

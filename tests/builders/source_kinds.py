@@ -1,0 +1,147 @@
+"""The same people in every kind of source: what writes the snapshots, and the lines of series.yaml that read them."""
+
+import gzip
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+
+SCHEMA = pa.schema(
+    [
+        ("patient", pa.int64()),
+        ("age", pa.int64()),
+        ("weight", pa.float64()),
+        ("since", pa.date32()),
+        ("sex", pa.string()),
+        ("disease", pa.string()),
+    ]
+)
+SERIES = """
+series: clinic
+source: {%s, id: patient}
+releases: {names: [r1, r2, r3]}
+quasi_identifiers:
+  age: {kind: numeric, min_width: 2, missing: separate}
+  weight: {kind: numeric, granularity: 0.1}
+  since: {kind: date}
+  sex: {kind: categorical, order: [female, male, other]}
+sensitive: disease
+technique: {name: m-invariance, m: 3}
+max_drift: 1
+publish: {report: false}
+"""
+DISEASES = ["asthma", "Grippe", "fièvre", "7", "flu, other", "measles"]
+RELEASES = ("r1", "r2", "r3")
+Frames: TypeAlias = Mapping[str, pd.DataFrame]
+
+
+def clinic(size: int = 120, seed: int = 3) -> dict[str, pd.DataFrame]:
+    """Three snapshots with inserts, updates and deletes: ids near the largest exact number, gaps, dates, labels."""
+    rng = np.random.default_rng(seed)
+    everyone = pd.DataFrame(
+        {
+            "patient": 10**15 - 1 - 7 * np.arange(2 * size),
+            "age": pd.array(rng.integers(18, 90, 2 * size), dtype="Int64"),
+            "weight": rng.integers(400, 1200, 2 * size) / 10,
+            "since": pd.to_datetime("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, 2 * size), unit="D"),
+            "sex": rng.choice(["female", "male", "other"], 2 * size),
+            "disease": [DISEASES[at % len(DISEASES)] for at in range(2 * size)],
+        }
+    )
+    everyone["since"] = everyone["since"].dt.date
+    everyone.loc[rng.choice(2 * size, 9, replace=False), "age"] = pd.NA
+    snapshots = {}
+    for number, release in enumerate(RELEASES):
+        here = everyone.iloc[18 * number : size + 24 * number].copy()
+        here["age"] += number
+        snapshots[release] = here.iloc[rng.permutation(len(here))].reset_index(drop=True)
+    return snapshots
+
+
+def arrow(frame: pd.DataFrame) -> pa.Table:
+    """The frame with the types of SCHEMA."""
+    return pa.Table.from_pandas(frame, SCHEMA, preserve_index=False)
+
+
+@dataclass(frozen=True)
+class SourceKind:
+    """A kind of source: what writes snapshots into a folder, and the keys that read them."""
+
+    keys: str
+    write: Callable[[Path, Frames], None]
+
+
+def each(path: str, write: Callable[[pd.DataFrame, Path], object]) -> SourceKind:
+    """A kind with one file for each release."""
+
+    def written(folder: Path, frames: Frames) -> None:
+        for release, frame in frames.items():
+            place = folder / path.replace("{release}", release)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write(frame, place)
+
+    return SourceKind(f'path: "{path}"', written)
+
+
+def csv_text(frame: pd.DataFrame) -> bytes:
+    """The frame as csv."""
+    return frame.to_csv(index=False).encode()
+
+
+def _thirds(folder: Path, frames: Frames) -> None:
+    """Three files for each release, in which the order of the rows is another one, and also that of the columns."""
+    for release, frame in frames.items():
+        (folder / release).mkdir(parents=True)
+        frame[::3].to_csv(folder / release / "z.csv", index=False)
+        frame[1::3][frame.columns[::-1]].to_csv(folder / release / "a.csv", index=False)
+        frame[2::3].to_csv(folder / release / "m.csv", index=False)
+
+
+def _mixed_list(folder: Path, frames: Frames) -> None:
+    for release, frame in frames.items():
+        frame[::2].astype({"age": "string", "since": "string"}).to_csv(folder / f"{release}-north.csv", index=False)
+        texts = pa.table({name: frame[1::2][name].astype("string").array for name in frame.columns})
+        pq.write_table(texts, folder / f"{release}-south.parquet")
+
+
+def _partitioned(folder: Path, frames: Frames) -> None:
+    for release, frame in frames.items():
+        pq.write_to_dataset(arrow(frame), folder / release, partition_cols=["sex", "disease"])
+        (folder / release / "_SUCCESS").touch()
+
+
+def _spark_folder(folder: Path, frames: Frames) -> None:
+    for release, frame in frames.items():
+        (folder / f"{release}.parquet").mkdir(parents=True)
+        for number in (0, 1):
+            pq.write_table(arrow(frame[number::2]), folder / f"{release}.parquet" / f"part-{number}.snappy.parquet")
+
+
+def _stream(frame: pd.DataFrame, path: Path) -> None:
+    table = arrow(frame)
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table, max_chunksize=50)
+
+
+CSV = each("snapshots/{release}.csv", lambda frame, path: path.write_bytes(csv_text(frame)))
+KINDS: dict[str, SourceKind] = {
+    "gzip": each("{release}.csv.gz", lambda frame, path: path.write_bytes(gzip.compress(csv_text(frame)))),
+    "zstd": each(
+        "{release}.csv.zst",
+        lambda frame, path: path.write_bytes(pa.compress(csv_text(frame), codec="zstd", asbytes=True)),
+    ),
+    "several files": SourceKind('path: "{release}/*.csv"', _thirds),
+    "a list of files": SourceKind('path: ["{release}-south.parquet", "{release}-north.csv"]', _mixed_list),
+    "parquet": each("{release}.parquet", lambda frame, path: pq.write_table(arrow(frame), path)),
+    "a partitioned folder": SourceKind('path: "{release}/"', _partitioned),
+    "a folder of Spark": SourceKind('path: "{release}.parquet"', _spark_folder),
+    "feather": each("{release}.feather", lambda frame, path: pyarrow.feather.write_feather(arrow(frame), path)),
+    "an Arrow stream": each("{release}.arrow", _stream),
+}
+"""The kinds that need no further package."""

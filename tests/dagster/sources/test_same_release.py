@@ -1,0 +1,35 @@
+"""Every kind of source gives the release that the csv files of the same people give, byte for byte."""
+
+from pathlib import Path
+
+import pytest
+from builders.series import begin
+from builders.source_kinds import CSV, KINDS, RELEASES, SERIES, SourceKind, clinic
+
+from reanon_dagster.cli import main
+
+TABLES = ("table.csv", "table.parquet", "counterfeits.csv")
+
+
+def publish(folder: Path, kind: SourceKind) -> dict[str, bytes]:
+    """Publish all releases from this kind of source, and return the tables."""
+    folder.mkdir()
+    kind.write(folder, clinic())
+    path = folder / "series.yaml"
+    path.write_text(SERIES % kind.keys)
+    begin(path)
+    assert main(["backfill", str(path), "--seed", "5", "--quiet"]) == 0
+    files = [folder / "published" / "clinic" / release / name for release in RELEASES for name in TABLES]
+    return {f"{file.parent.name}/{file.name}": file.read_bytes() for file in files if file.exists()}
+
+
+@pytest.fixture(scope="module")
+def from_csv(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    tables = publish(tmp_path_factory.mktemp("csv") / "series", CSV)
+    assert {f"{release}/table.csv" for release in RELEASES} <= set(tables)
+    return tables
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_source_gives_the_release_of_the_csv_files(name: str, from_csv: dict[str, bytes], tmp_path: Path) -> None:
+    assert publish(tmp_path / "series", KINDS[name]) == from_csv

@@ -145,3 +145,40 @@ KINDS: dict[str, SourceKind] = {
     "an Arrow stream": each("{release}.arrow", _stream),
 }
 """The kinds that need no further package."""
+
+
+def _coded(frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, dict[int, str]]]:
+    """The frame as a statistics program keeps it: numbers as floating point, categories as numbers with labels."""
+    labels = dict(enumerate(["female", "male", "other"], 1))
+    codes = frame["sex"].map({label: code for code, label in labels.items()})
+    floats = {name: frame[name].astype("float64") for name in ("patient", "age")}
+    return frame.assign(**floats, sex=codes), {"sex": labels}
+
+
+def _stata(frame: pd.DataFrame, path: Path) -> None:
+    import pyreadstat
+
+    coded, labels = _coded(frame)
+    pyreadstat.write_dta(coded, path, variable_value_labels=labels)
+
+
+def _spss(frame: pd.DataFrame, path: Path) -> None:
+    import pyreadstat
+
+    coded, labels = _coded(frame)
+    pyreadstat.write_sav(coded, path, variable_value_labels=labels)
+
+
+def _sas(frame: pd.DataFrame, path: Path) -> None:
+    import pyreadstat
+
+    pyreadstat.write_xport(_coded(frame)[0].assign(sex=frame["sex"]), path)
+
+
+EXTRA_KINDS: dict[str, tuple[str, SourceKind]] = {
+    "Excel": ("fastexcel", each("{release}.xlsx", lambda frame, path: frame.to_excel(path, index=False))),
+    "Stata": ("pyreadstat", each("{release}.dta", _stata)),
+    "SPSS": ("pyreadstat", each("{release}.sav", _spss)),
+    "SAS": ("pyreadstat", each("{release}.xpt", _sas)),
+}
+"""The kinds that need a further package, and its name."""

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from reanon_dagster.sources.kinds.arrow_files import read_arrow
 from reanon_dagster.sources.kinds.compressed_files import CODECS, decompressed
 from reanon_dagster.sources.kinds.csv_files import read_csv
+from reanon_dagster.sources.kinds.excel_files import read_excel
 from reanon_dagster.sources.kinds.file_keys import FileKeys
 from reanon_dagster.sources.kinds.parquet_files import read_parquet
 from reanon_dagster.sources.kinds.size_limit import most_bytes
+from reanon_dagster.sources.kinds.stata_spss_sas_files import PROGRAMS, read_statistics_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,12 +36,23 @@ def _arrow(_: FileKeys, content: bytes, columns: Sequence[str], label: str) -> C
     return read_arrow(content, columns, label)
 
 
+def _excel(keys: FileKeys, content: bytes, columns: Sequence[str], label: str) -> Columns:
+    limit = most_bytes(keys.max_size)
+    return read_excel(content, columns, label, sheet=keys.sheet, id_column=keys.id, limit=limit)
+
+
+def _statistics(ending: str, keys: FileKeys, content: bytes, columns: Sequence[str], label: str) -> Columns:
+    return read_statistics_file(content, columns, label, ending=ending, id_column=keys.id, labels=keys.labels)
+
+
 FORMATS: dict[str, Reader] = {
     ".csv": _csv,
     **{f".csv{codec}": partial(_compressed, codec) for codec in CODECS},
     ".parquet": _parquet,
     ".arrow": _arrow,
     ".feather": _arrow,
+    ".xlsx": _excel,
+    **{ending: partial(_statistics, ending) for ending in PROGRAMS},
 }
 """The readers by ending."""
 

@@ -4,7 +4,7 @@ import codecs
 
 from pydantic import Field, field_validator
 
-from reanon_dagster.series.field_types import Text
+from reanon_dagster.series.field_types import Text, typed
 from reanon_dagster.sources.kinds.size_limit import Size
 from reanon_dagster.sources.kinds.source import Source
 
@@ -14,6 +14,11 @@ class FileKeys(Source):
 
     separator: Text = Field(default=",", description='The character between two values of a csv line; "tab" for a tab.')
     encoding: Text = Field(default="utf-8", description="The encoding of a csv file.")
+    sheet: Text | None = Field(default=None, description="The sheet of an Excel workbook. Default: its only sheet.")
+    labels: bool = Field(
+        default=True,
+        description="Whether Stata and SPSS columns with value labels are read as those labels; otherwise as numbers.",
+    )
     max_size: Size | None = Field(
         default=None,
         description="How much a compressed file may unpack to, such as 4GB. Default: half of the memory that is free.",
@@ -35,3 +40,8 @@ class FileKeys(Source):
         except LookupError:
             raise ValueError("be an encoding that Python knows, such as utf-8 or latin-1") from None
         return value
+
+    @field_validator("labels", mode="before")
+    @classmethod
+    def _typed(cls, value: object) -> object:
+        return typed(value)

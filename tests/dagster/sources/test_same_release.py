@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from builders.series import begin
-from builders.source_kinds import CSV, KINDS, RELEASES, SERIES, SourceKind, clinic
+from builders.source_kinds import CSV, EXTRA_KINDS, KINDS, RELEASES, SERIES, SourceKind, clinic
 
 from reanon_dagster.cli import main
 
@@ -33,3 +33,10 @@ def from_csv(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 @pytest.mark.parametrize("name", KINDS)
 def test_a_source_gives_the_release_of_the_csv_files(name: str, from_csv: dict[str, bytes], tmp_path: Path) -> None:
     assert publish(tmp_path / "series", KINDS[name]) == from_csv
+
+
+@pytest.mark.parametrize("name", EXTRA_KINDS)
+def test_a_source_of_an_extra_gives_it_too(name: str, from_csv: dict[str, bytes], tmp_path: Path) -> None:
+    package, kind = EXTRA_KINDS[name]
+    pytest.importorskip(package, reason=f"{name} needs {package}")
+    assert publish(tmp_path / "series", kind) == from_csv

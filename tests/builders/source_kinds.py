@@ -129,6 +129,33 @@ def _stream(frame: pd.DataFrame, path: Path) -> None:
         writer.write_table(table, max_chunksize=50)
 
 
+def changes(before: pd.DataFrame | None, after: pd.DataFrame) -> pd.DataFrame:
+    """The inserts, updates and deletes that lead from one table to another; a delete has its id alone."""
+    if before is None:
+        return after.assign(operation="insert")
+    both = after.merge(before, how="left", indicator=True)  # on all columns: the rows that are as before
+    changed = after[(both["_merge"] == "left_only").to_numpy()]
+    known = changed["patient"].isin(before["patient"])
+    gone = before.loc[~before["patient"].isin(after["patient"]), ["patient"]]
+    written = changed.assign(operation=np.where(known, "update", "insert"))
+    return pd.concat([written, gone.assign(operation="delete")]).sample(frac=1, random_state=1)
+
+
+def _changes_since(start: int) -> Callable[[Path, Frames], None]:
+    """Writes the changes of each release, from the whole table of the release with this position, if there is one."""
+
+    def written(folder: Path, frames: Frames) -> None:
+        before = None
+        for position, (release, frame) in enumerate(frames.items()):
+            if position == start:
+                frame.to_csv(folder / f"{release}.csv", index=False)
+            elif position > start:
+                changes(before, frame).to_csv(folder / f"{release}-changes.csv", index=False)
+            before = frame
+
+    return written
+
+
 CSV = each("snapshots/{release}.csv", lambda frame, path: path.write_bytes(csv_text(frame)))
 KINDS: dict[str, SourceKind] = {
     "gzip": each("{release}.csv.gz", lambda frame, path: path.write_bytes(gzip.compress(csv_text(frame)))),
@@ -142,6 +169,8 @@ KINDS: dict[str, SourceKind] = {
     "a partitioned folder": SourceKind('path: "{release}/"', _partitioned),
     "a folder of Spark": SourceKind('path: "{release}.parquet"', _spark_folder),
     "feather": each("{release}.feather", lambda frame, path: pyarrow.feather.write_feather(arrow(frame), path)),
+    "changes alone": SourceKind('changes: "{release}-changes.csv"', _changes_since(-1)),
+    "changes of a table": SourceKind('changes: "{release}-changes.csv", path: "{release}.csv"', _changes_since(0)),
     "an Arrow stream": each("{release}.arrow", _stream),
 }
 """The kinds that need no further package."""

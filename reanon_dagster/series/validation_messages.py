@@ -95,9 +95,6 @@ def _rule(place: tuple[int | str, ...], kind: str, context: Mapping[str, Any], m
 
 def _unknown_key(place: tuple[int | str, ...], model: type[BaseModel]) -> Problem:
     *above, key = place
-    later = SeriesConfig.later.get(_named(place))
-    if later:
-        return Problem(_named(place), "be left out for now", help=later)
     models = _models(str(above[0])) if above else (model,)
     known = sorted({name for one in models for name in one.model_fields})
     begun = [name for name in known if name.startswith(str(key))]

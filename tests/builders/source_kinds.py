@@ -12,6 +12,9 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 
+from builders.series import begin
+from reanon_dagster.cli import main
+
 SCHEMA = pa.schema(
     [
         ("patient", pa.int64()),
@@ -38,6 +41,7 @@ publish: {report: false}
 """
 DISEASES = ["asthma", "Grippe", "fièvre", "7", "flu, other", "measles"]
 RELEASES = ("r1", "r2", "r3")
+TABLES = ("table.csv", "table.parquet", "counterfeits.csv")
 Frames: TypeAlias = Mapping[str, pd.DataFrame]
 
 
@@ -211,3 +215,15 @@ EXTRA_KINDS: dict[str, tuple[str, SourceKind]] = {
     "SAS": ("pyreadstat", each("{release}.xpt", _sas)),
 }
 """The kinds that need a further package, and its name."""
+
+
+def publish(folder: Path, kind: SourceKind, frames: Frames | None = None) -> dict[str, bytes]:
+    """Publish all releases from this kind of source, and return the tables."""
+    folder.mkdir()
+    kind.write(folder, frames or clinic())
+    path = folder / "series.yaml"
+    path.write_text(SERIES % kind.keys)
+    begin(path)
+    assert main(["backfill", str(path), "--seed", "5", "--quiet"]) == 0
+    files = [folder / "published" / "clinic" / release / name for release in RELEASES for name in TABLES]
+    return {f"{file.parent.name}/{file.name}": file.read_bytes() for file in files if file.exists()}

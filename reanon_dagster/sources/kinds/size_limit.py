@@ -36,14 +36,20 @@ def require_size(seen: int, limit: int, label: str) -> None:
     Raises: InvalidSnapshot.
     """
     if seen > limit:
-        rule = f"need at most {limit / 10**9:,.2f} GB in memory"
-        advice = "set source.max_size if this is no mistake and the machine has more, or release fewer columns"
+        rule = f"need at most {_shown(limit)} in memory"
+        advice = "set source.max_size if this is no mistake and the machine has more"
         raise InvalidSnapshot(Problem(label, rule, help=advice))
 
 
 def _bytes(size: str) -> int | None:
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]B)\s*", size, re.ASCII | re.IGNORECASE)
     return int(float(found[1]) * _UNITS[found[2].upper()]) if found else None
+
+
+def _shown(count: int) -> str:
+    """Bytes for a message, in the largest unit of which there is one."""
+    unit = max((unit for unit, size in _UNITS.items() if size <= count), key=_UNITS.__getitem__, default="KB")
+    return f"{count / _UNITS[unit]:.3g} {unit}"
 
 
 def _available_memory() -> int:

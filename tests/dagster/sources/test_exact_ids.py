@@ -165,4 +165,4 @@ def test_cells_with_errors_and_columns_that_occur_twice_are_refused(tmp_path: Pa
 
 def test_a_workbook_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
     write(people(*range(2000)), tmp_path / "r1.xlsx")
-    assert "must need at most 0.00 GB" in refusal(tmp_path, "xlsx", ", max_size: 10KB")
+    assert "must need at most 10 KB" in refusal(tmp_path, "xlsx", ", max_size: 10KB")

@@ -57,10 +57,10 @@ def test_a_file_that_unpacks_to_too_much_is_refused_before_it_is_in_memory(
     (tmp_path / "r1.csv.gz").write_bytes(gzip.compress(TEXT + b"Zacharias,30,flu\n" * 2_000_000))
     assert (tmp_path / "r1.csv.gz").stat().st_size < 200_000
     told = refusal(tmp_path, "'{release}.csv.gz'", ", max_size: 20MB")
-    assert told.startswith("r1.csv.gz must need at most 0.02 GB in memory; set source.max_size")
+    assert told.startswith("r1.csv.gz must need at most 20 MB in memory; set source.max_size")
     (tmp_path / "memory").write_text("MemTotal: 9999999 kB\nMemAvailable:      40000 kB\n")
     monkeypatch.setattr(size_limit, "_MEMORY", tmp_path / "memory")
-    assert "at most 0.02 GB" in refusal(tmp_path, "'{release}.csv.gz'")
+    assert "at most 20.5 MB" in refusal(tmp_path, "'{release}.csv.gz'")
 
 
 def test_a_size_is_a_number_with_a_unit() -> None:

@@ -3,24 +3,7 @@
 from pathlib import Path
 
 import pytest
-from builders.series import begin
-from builders.source_kinds import CSV, EXTRA_KINDS, KINDS, RELEASES, SERIES, SourceKind, clinic
-
-from reanon_dagster.cli import main
-
-TABLES = ("table.csv", "table.parquet", "counterfeits.csv")
-
-
-def publish(folder: Path, kind: SourceKind) -> dict[str, bytes]:
-    """Publish all releases from this kind of source, and return the tables."""
-    folder.mkdir()
-    kind.write(folder, clinic())
-    path = folder / "series.yaml"
-    path.write_text(SERIES % kind.keys)
-    begin(path)
-    assert main(["backfill", str(path), "--seed", "5", "--quiet"]) == 0
-    files = [folder / "published" / "clinic" / release / name for release in RELEASES for name in TABLES]
-    return {f"{file.parent.name}/{file.name}": file.read_bytes() for file in files if file.exists()}
+from builders.source_kinds import CSV, EXTRA_KINDS, KINDS, RELEASES, publish
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import gzip
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -208,11 +208,29 @@ def _sas(frame: pd.DataFrame, path: Path) -> None:
     pyreadstat.write_xport(_coded(frame)[0].assign(sex=frame["sex"]), path)
 
 
+def _delta(frame: pd.DataFrame, path: Path) -> None:
+    import deltalake
+
+    half = len(frame) // 2
+    deltalake.write_deltalake(path, arrow(frame[:half]))
+    deltalake.write_deltalake(path, arrow(frame[half:]), mode="append")
+
+
+def _delta_of_all_releases(folder: Path, frames: Frames) -> None:
+    import deltalake
+
+    for release, frame in frames.items():
+        table = arrow(frame).append_column("quarter", pa.array([release] * len(frame)))
+        deltalake.write_deltalake(folder / "visits", table, mode="append", partition_by=["quarter"])
+
+
 EXTRA_KINDS: dict[str, tuple[str, SourceKind]] = {
     "Excel": ("fastexcel", each("{release}.xlsx", lambda frame, path: frame.to_excel(path, index=False))),
     "Stata": ("pyreadstat", each("{release}.dta", _stata)),
     "SPSS": ("pyreadstat", each("{release}.sav", _spss)),
     "SAS": ("pyreadstat", each("{release}.xpt", _sas)),
+    "Delta": ("deltalake", replace(each("{release}", _delta), keys='delta: "{release}"')),
+    "one Delta table": ("deltalake", SourceKind("delta: visits, release_column: quarter", _delta_of_all_releases)),
 }
 """The kinds that need a further package, and its name."""
 

@@ -23,6 +23,7 @@ class FileSource(FileKeys):
     """Snapshots in files, one or several for each release."""
 
     title: ClassVar[str] = "files"
+    note: ClassVar[str] = "[Sources](sources.md) has an example of each format."
 
     path: Texts = Field(
         min_length=1,

@@ -36,7 +36,7 @@ class PostgresSource(Source):
     title: ClassVar[str] = "a Postgres query"
     note: ClassVar[str] = (
         "The release's name replaces `{release}` in the query as it is: write the quotes yourself, `'{release}'`. "
-        "It needs `reanon[postgres-source]`, and should have a role that can only read."
+        "It needs `reanon[postgres-source]`, and [a role that can only read](sources.md#postgres)."
     )
 
     postgres: Text = Field(

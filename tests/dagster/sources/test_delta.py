@@ -1,6 +1,7 @@
 """Snapshots in Delta tables: the newest version, all of it, or a sentence."""
 
 import datetime as dt
+import json
 from pathlib import Path
 
 import pyarrow as pa
@@ -110,3 +111,15 @@ def test_without_the_package_a_sentence_says_which_extra_to_install(
     monkeypatch.setattr(extra_packages, "import_module", absent)
     (told,) = sentences_of(read_snapshot, series(tmp_path), "r1", KEY, ())
     assert told.endswith("which is not installed; reading it needs reanon[delta]")
+
+
+def test_a_table_with_deletion_vectors_is_refused(tmp_path: Path) -> None:
+    write(tmp_path / "tables" / "r1", people("Zacharias"))
+    (log,) = (tmp_path / "tables" / "r1" / "_delta_log").glob("*.json")
+    actions = [json.loads(line) for line in log.read_text().splitlines()]
+    features = {"readerFeatures": ["deletionVectors"], "writerFeatures": ["deletionVectors"]}
+    newer = [{"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **features}}]
+    kept = [action for action in actions if "protocol" not in action]
+    log.write_text("\n".join(json.dumps(action) for action in newer + kept))
+    (told,) = sentences_of(read_snapshot, series(tmp_path), "r1", KEY, ())
+    assert told.startswith("tables/r1 must be a Delta table that can be read; it is damaged, or has a feature such as")

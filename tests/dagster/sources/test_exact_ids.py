@@ -8,6 +8,7 @@ import pytest
 from builders.series import declared
 from builders.snapshots import KEY, person, rows, sentences_of
 
+from reanon_core.model.arrays import MISSING
 from reanon_dagster.series.series import Series
 from reanon_dagster.sources.kinds import extra_packages
 from reanon_dagster.sources.snapshot_reader import read_snapshot
@@ -166,3 +167,9 @@ def test_cells_with_errors_and_columns_that_occur_twice_are_refused(tmp_path: Pa
 def test_a_workbook_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
     write(people(*range(2000)), tmp_path / "r1.xlsx")
     assert "must need at most 10 KB" in refusal(tmp_path, "xlsx", ", max_size: 10KB")
+
+
+def test_a_formula_without_a_saved_result_is_an_empty_cell(tmp_path: Path) -> None:
+    write(people(1, 2).assign(age=["=1+1", 7]), tmp_path / "r1.xlsx")
+    read = read_snapshot(series(tmp_path, "xlsx", age="{missing: separate}"), "r1", KEY, ())
+    assert sorted(read.snapshot.qi[0].tolist()) == [MISSING, 7]

@@ -103,6 +103,15 @@ def test_several_files_have_a_version_that_changes_with_each_of_them(tmp_path: P
     assert len(seen) == 3
 
 
+def test_a_pattern_reaches_into_folders_and_leaves_hidden_files_out(tmp_path: Path) -> None:
+    halves(tmp_path, ("r1/north/a.csv", "r1/south/east/b.csv"))
+    (tmp_path / "r1" / ".a.csv.part.csv").write_bytes(HALVES[0])
+    assert read_snapshot(series(tmp_path, "'{release}/**/*.csv'"), "r1", KEY, ()).rows == 2
+    outside = series(tmp_path, f"'{tmp_path}/{{release}}/[n]orth/*.csv'")
+    assert not snapshot_exists(outside, "r1")  # brackets are brackets
+    assert read_snapshot(series(tmp_path, f"'{tmp_path}/{{release}}/north/?.csv'"), "r1", KEY, ()).rows == 1
+
+
 def test_every_path_of_a_list_must_be_there(tmp_path: Path) -> None:
     loaded = series(tmp_path, "['{release}-north.csv', '{release}-south.csv']")
     (tmp_path / "r1-north.csv").write_bytes(HALVES[0])

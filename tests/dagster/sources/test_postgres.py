@@ -7,11 +7,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from builders.documented_steps import blocks
 from builders.series import declared
 from builders.snapshots import KEY, person, rows, sentences_of
 from builders.source_kinds import CSV, Frames, SourceKind, clinic, publish
 
 from reanon_dagster.cli import main
+from reanon_dagster.definitions import ROOT
 from reanon_dagster.series.series import Series
 from reanon_dagster.sources.kinds import extra_packages
 from reanon_dagster.sources.snapshot_location import snapshot_exists, snapshot_version
@@ -113,6 +115,16 @@ def test_values_of_every_type_are_exact(execute, tmp_path: Path, kind: str, valu
         assert rows(read_snapshot(series(tmp_path, age=age), "r1", KEY, ())) == {person("a"): [code, "flu"]}
     finally:
         execute("ALTER ROLE postgres RESET datestyle")
+
+
+def test_a_time_with_a_zone_is_no_date_until_the_query_casts_it(execute, tmp_path: Path) -> None:
+    execute("CREATE TABLE visits (quarter text, name text, at timestamptz, disease text)")
+    execute("INSERT INTO visits VALUES ('r1', 'a', '1970-01-01 23:30:00+00', 'flu')")
+    query = "select name, {} as age, disease from visits where quarter = '{{release}}'"
+    loaded = series(tmp_path, query.format("at"), age="{kind: date}")
+    assert "must be dates" in sentences_of(read_snapshot, loaded, "r1", KEY, ())[0]
+    loaded = series(tmp_path, query.format("(at at time zone 'Europe/Rome')::date"), age="{kind: date}")
+    assert rows(read_snapshot(loaded, "r1", KEY, ())) == {person("a"): [1, "flu"]}
 
 
 def test_a_snapshot_is_there_when_the_query_has_rows(people, tmp_path: Path) -> None:
@@ -240,3 +252,22 @@ def test_the_address_is_in_no_file_and_in_no_output(execute, server, tmp_path: P
     assert not any(server.password.encode() in content for content in [*written, said.out.encode(), said.err.encode()])
     public = [path.read_bytes() for path in (tmp_path / "published").rglob("*") if path.is_file()]
     assert not any(b"Zacharias" in content for content in public)
+
+
+def test_the_documented_role_reads_and_cannot_write(people, server, tmp_path: Path, monkeypatch) -> None:
+    import psycopg
+
+    (statements,) = blocks(ROOT / "docs" / "sources.md", "Postgres", "sql")
+    database = dict(part.split("=") for part in os.environ[VARIABLE].split())["dbname"]
+    for statement in statements.splitlines():
+        people(statement)
+    monkeypatch.setenv(VARIABLE, f"postgresql://reanon:change-me@127.0.0.1:{server.port}/{database}")
+    try:
+        assert read_snapshot(series(tmp_path), "r1", KEY, ()).rows == 2
+        for statement in ("DELETE FROM visits", "CREATE TEMP TABLE copy AS SELECT * FROM visits", "DROP TABLE visits"):
+            with psycopg.connect(os.environ[VARIABLE]) as connection, pytest.raises(psycopg.Error) as error:
+                connection.execute(statement)
+            assert error.value.sqlstate in {"25006", "42501"}, statement
+    finally:
+        people("DROP OWNED BY reanon")
+        people("DROP ROLE reanon")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import InvalidSnapshot, Problem
+from reanon_dagster.sources.kinds.column_names import require_once
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,9 +30,7 @@ def read_arrow(content: bytes, columns: Sequence[str], label: str) -> tuple["pa.
         advice = "it is damaged, cut off or of another kind; write it again"
         raise InvalidSnapshot(Problem(label, "be an Arrow file that can be read", help=advice)) from None
     names = list(table.column_names)
-    twice = [name for name in columns if names.count(name) > 1]
-    if twice:
-        raise InvalidSnapshot(Problem(label, "have every column once", ", ".join(twice)))
+    require_once(names, columns, label)
     return table.select([name for name in columns if name in names]), names
 
 

@@ -3,7 +3,6 @@
 import csv
 import io
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, lookup
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from reanon_core.model.coding import named_rows
 from reanon_core.model.errors import InvalidSnapshot, Problem
+from reanon_dagster.sources.kinds.column_names import require_once
 from reanon_dagster.sources.kinds.compressed_files import GZIP, ZSTD
 
 if TYPE_CHECKING:
@@ -51,9 +51,7 @@ def read_csv(
     if not names:
         raise InvalidSnapshot(Problem(label, "begin with a line of column names"))
     _require_separator(names, separator, columns, label)
-    twice = [name for name, times in Counter(names).items() if times > 1 and name in columns]
-    if twice:
-        raise InvalidSnapshot(Problem(label, "have every column once", ", ".join(twice)))
+    require_once(names, columns, label)
     present = [name for name in columns if name in names]
     return _parsed(data, separator, present, label), names
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from reanon_core.model.coding import named_rows
 from reanon_core.model.errors import InvalidSnapshot, Problem
+from reanon_dagster.sources.kinds.column_names import require_once
 from reanon_dagster.sources.kinds.exact_ids import with_exact_ids
 from reanon_dagster.sources.kinds.extra_packages import extra_package
 from reanon_dagster.sources.kinds.size_limit import require_size
@@ -35,9 +36,7 @@ def read_excel(
         raise InvalidSnapshot(_no_workbook(label)) from None
     at = _sheet(book.sheet_names, sheet, label)
     names = _names(book, at)
-    twice = [name for name in columns if names.count(name) > 1]
-    if twice:
-        raise InvalidSnapshot(Problem(label, "have every column once", ", ".join(twice)))
+    require_once(names, columns, label)
     present = [name for name in names if name in columns]
     if id_column in present:
         _require_one_type(fastexcel, book, at, names.index(id_column), f"{label}: {id_column}")

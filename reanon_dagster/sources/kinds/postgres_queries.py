@@ -13,6 +13,7 @@ from reanon_core.model.errors import InvalidSnapshot, Problem
 from reanon_dagster.series.field_types import ProblemError, Text
 from reanon_dagster.sources.kinds.csv_files import read_csv
 from reanon_dagster.sources.kinds.extra_packages import extra_package
+from reanon_dagster.sources.kinds.query_text import NOTE, Query
 from reanon_dagster.sources.kinds.size_limit import Size, most_bytes, require_size
 from reanon_dagster.sources.kinds.source import PLACEHOLDER, Source, SourceTable
 
@@ -35,15 +36,14 @@ class PostgresSource(Source):
 
     title: ClassVar[str] = "a Postgres query"
     note: ClassVar[str] = (
-        "The release's name replaces `{release}` in the query as it is: write the quotes yourself, `'{release}'`. "
-        "It needs `reanon[postgres-source]`, and [a role that can only read](sources.md#postgres)."
+        f"{NOTE} It needs `reanon[postgres-source]`, and [a role that can only read](sources.md#postgres)."
     )
 
     postgres: Text = Field(
         description="The name of an environment variable that holds the connection string, which stays out of this "
         "file, of arguments and of messages.",
     )
-    query: Text = Field(description="One SELECT that returns the snapshot, with {release} for the release's name.")
+    query: Query = Field(description="One SELECT that returns the snapshot, with {release} for the release's name.")
     changed: Text | None = Field(
         default=None,
         description="One SELECT of a value that changes when the snapshot does, for the Dagster sensor. Default: every "
@@ -62,13 +62,6 @@ class PostgresSource(Source):
             rule = "be the name of an environment variable, such as CLINIC_DSN, and not the connection string itself"
             raise ProblemError(Problem("source.postgres", rule))
         return value
-
-    @field_validator("query")
-    @classmethod
-    def _has_placeholder(cls, value: str) -> str:
-        if PLACEHOLDER not in value:
-            raise ValueError("contain {release}; such as select * from visits where quarter = '{release}'")
-        return value.rstrip().rstrip(";")
 
     @property
     def format(self) -> str:

@@ -30,7 +30,7 @@ def described_assets(assets: SeriesAssets) -> list[dg.AssetSpec]:
     """The three assets, with the release's partitions."""
     file = code_references(assets.file)
     return [
-        assets.spec("snapshot", SNAPSHOT, kinds={assets.series.config.source.format}, metadata=file),
+        assets.spec("snapshot", SNAPSHOT, kinds={assets.series.source.format}, metadata=file),
         assets.spec("state", STATE, kinds={"duckdb"}, metadata=file),
         assets.spec("evidence", EVIDENCE, kinds={"python"}, deps=[assets.key("release")], metadata=file),
     ]

@@ -73,6 +73,15 @@ class Calendar(ABC):
         """The release before; None before the first."""
         return self.at(self.index(release) - 1)
 
+    def backwards(self, release: str) -> Iterator[str]:
+        """The release, the one before it, and so on to the first."""
+        while True:
+            yield release
+            before = self.previous(release)
+            if before is None:
+                return
+            release = before
+
     def is_due(self, release: str, today: date) -> bool:
         """Whether the release's period has ended."""
         self.index(release)

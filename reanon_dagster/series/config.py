@@ -1,8 +1,7 @@
 """The keys of series.yaml: their types, defaults and meanings. docs/series-yaml.md is generated from here."""
 
-from collections.abc import Mapping
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AliasChoices, BeforeValidator, Field, model_validator
 
@@ -141,10 +140,6 @@ ColumnOrNothing: TypeAlias = Annotated[Column, BeforeValidator(lambda value: {} 
 
 class SeriesConfig(Part):
     """A series: one table of people, published again and again."""
-
-    later: ClassVar[Mapping[str, str]] = {
-        "source.postgres": "Postgres comes later; a DuckDB file or an exported csv or parquet file works now",
-    }
 
     series: Text = Field(pattern=rf"^{_NAME}$", description="The name: letters, digits, _ and -. It names folders.")
     title: Text = Field(default="", description="A title to show to people. Default: the name.")

@@ -99,8 +99,6 @@ def markdown() -> str:
         lines += _table(model)
         if model is TechniqueConfig:
             lines += _techniques()
-    lines += ["", "## Keys that are not supported yet", ""]
-    lines += [f"- `{key}`: {why}." for key, why in SeriesConfig.later.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -19,6 +19,7 @@ from reanon_dagster.series.knowledge_config import KnowledgeConfig
 from reanon_dagster.series.named_functions import with_functions
 from reanon_dagster.series.selections import Selection, parse_selections
 from reanon_dagster.series.store_key import declare_key
+from reanon_dagster.sources.kinds.source import Source
 
 TECHNIQUE = "technique."
 """What the keys of frozen parameters begin with."""
@@ -81,6 +82,11 @@ class Series:
     def technique(self) -> Technique[Any, Any]:
         """The technique with its parameters. It is built on first use, because that loads the compiler."""
         return build_technique(self.config.technique, self.background, self.config.publish)
+
+    @cached_property
+    def source(self) -> Source:
+        """Where the snapshots are."""
+        return self.config.source.in_order(self.calendar.backwards)
 
     def release_columns(self, release: str) -> tuple[str, ...] | None:
         """The columns that a release shows, in the order of the schema; None for all."""

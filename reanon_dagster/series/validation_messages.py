@@ -95,12 +95,10 @@ def _rule(place: tuple[int | str, ...], kind: str, context: Mapping[str, Any], m
 
 def _unknown_key(place: tuple[int | str, ...], model: type[BaseModel]) -> Problem:
     *above, key = place
-    later = SeriesConfig.later.get(_named(place))
-    if later:
-        return Problem(_named(place), "be left out for now", help=later)
     models = _models(str(above[0])) if above else (model,)
     known = sorted({name for one in models for name in one.model_fields})
-    close = get_close_matches(str(key), known, n=1, cutoff=0.5)
+    begun = [name for name in known if name.startswith(str(key))]
+    close = begun or get_close_matches(str(key), known, n=1, cutoff=0.5)
     advice = f"did you mean {close[0]}?" if close else f"known here: {', '.join(known)}"
     return Problem(f"key {_named(place)}", "be one that reanon knows", help=advice)
 

@@ -21,7 +21,7 @@ def snapshot_exists(series: Series, release: str) -> bool:
     Raises: InvalidSnapshot if the source itself is wrong.
     """
     series.calendar.index(release)  # a name of the calendar is safe in a path and in a query
-    return series.config.source.exists(series.folder, release)
+    return series.source.exists(series.folder, release)
 
 
 def snapshot_version(series: Series, release: str) -> str:
@@ -30,12 +30,12 @@ def snapshot_version(series: Series, release: str) -> str:
     Raises: SnapshotMissing.
     """
     series.calendar.index(release)
-    return series.config.source.version(series.folder, release)
+    return series.source.version(series.folder, release)
 
 
 def snapshot_place(series: Series, release: str) -> str:
     """Where the release's snapshot is, or will be, as the steward knows it."""
-    return series.config.source.describe(series.folder, release)
+    return series.source.describe(series.folder, release)
 
 
 def shown_path(series: Series, path: Path) -> str:
@@ -45,4 +45,4 @@ def shown_path(series: Series, path: Path) -> str:
 
 def missing(series: Series, release: str) -> SnapshotMissing:
     """The error for a snapshot that is not there."""
-    return series.config.source.missing(series.folder, release)
+    return series.source.missing(series.folder, release)

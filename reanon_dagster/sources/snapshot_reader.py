@@ -125,7 +125,7 @@ def snapshot_digest(series: Series, release: str, key: bytes) -> str:
     """
     series.calendar.index(release)
     selection = series.selections.get(release)
-    digest = series.config.source.digest(series.folder, release)
+    digest = series.source.digest(series.folder, release)
     if digest is None:
         table, problems = _checked_table(series, release)
         require(problems, InvalidSnapshot)

@@ -30,9 +30,9 @@ def read_table(series: Series, release: str, columns: Sequence[str], optional: f
     Raises: SnapshotMissing; InvalidSnapshot if it cannot be read at all.
     """
     series.calendar.index(release)  # a name of the calendar is safe in a path and in a query
-    table = series.config.source.read(series.folder, release, columns)
+    table = series.source.read(series.folder, release, columns)
     if series.config.expectations and set(table.names) > set(table.data.column_names):
-        table = series.config.source.read(series.folder, release, table.names)
+        table = series.source.read(series.folder, release, table.names)
     present = list(table.data.column_names)
     problems = column_problems(columns, present, table.label, listed=table.names, optional=optional)
     data = table.data.select([name for name in columns if name in present])

@@ -2,13 +2,19 @@
 
 from collections.abc import Mapping
 
+from reanon_dagster.sources.kinds.changes import ChangesSource
+from reanon_dagster.sources.kinds.delta_tables import DeltaSource
 from reanon_dagster.sources.kinds.duckdb_queries import DuckdbSource
 from reanon_dagster.sources.kinds.files import FileSource
+from reanon_dagster.sources.kinds.postgres_queries import PostgresSource
 from reanon_dagster.sources.kinds.source import Source
 
 SOURCES: dict[str, type[Source]] = {
     "path": FileSource,
+    "changes": ChangesSource,
     "duckdb": DuckdbSource,
+    "postgres": PostgresSource,
+    "delta": DeltaSource,
 }
 
 

@@ -3,7 +3,6 @@
 import csv
 import io
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, lookup
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,8 @@ import numpy as np
 
 from reanon_core.model.coding import named_rows
 from reanon_core.model.errors import InvalidSnapshot, Problem
+from reanon_dagster.sources.kinds.column_names import require_once
+from reanon_dagster.sources.kinds.compressed_files import GZIP, ZSTD
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 _SEPARATORS = {",": ",", ";": ";", "\t": "tab", "|": "|", ":": ":"}
 _HEAD = 1 << 16
 _FORMATS = {
-    b"\x1f\x8b": "gzip",
-    b"\x28\xb5\x2f\xfd": "zstd",
+    GZIP: "gzip",
+    ZSTD: "zstd",
     b"PK\x03\x04": "zip",
     b"PAR1": "parquet",
     BOM_UTF16_LE: "utf-16 utf-16-le",
@@ -28,9 +29,9 @@ _FORMATS = {
 }
 """How files begin that are often taken for csv."""
 _ADVICE = {
-    "gzip": "it is compressed with gzip; unpack it",
-    "zstd": "it is compressed with zstd; unpack it",
-    "zip": "it is a zip archive or an Excel workbook; unpack it, or save the sheet as csv",
+    "gzip": "it is compressed with gzip; let its name end in .csv.gz",
+    "zstd": "it is compressed with zstd; let its name end in .csv.zst",
+    "zip": "it is a zip archive or an Excel workbook; unpack it, or let the name of a workbook end in .xlsx",
     "parquet": "it is a parquet file; let its name end in .parquet",
     "utf-16 utf-16-le": "it is encoded as UTF-16; set source.encoding: utf-16",
     "utf-16 utf-16-be": "it is encoded as UTF-16; set source.encoding: utf-16",
@@ -50,9 +51,7 @@ def read_csv(
     if not names:
         raise InvalidSnapshot(Problem(label, "begin with a line of column names"))
     _require_separator(names, separator, columns, label)
-    twice = [name for name, times in Counter(names).items() if times > 1 and name in columns]
-    if twice:
-        raise InvalidSnapshot(Problem(label, "have every column once", ", ".join(twice)))
+    require_once(names, columns, label)
     present = [name for name in columns if name in names]
     return _parsed(data, separator, present, label), names
 

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator
 
 from reanon_core.model.errors import InvalidSnapshot, Problem
 from reanon_dagster.series.field_types import Text, typed
+from reanon_dagster.sources.kinds.query_text import NOTE, Query
 from reanon_dagster.sources.kinds.source import PLACEHOLDER, Source, SourceTable, file_version, relative
 
 if TYPE_CHECKING:
@@ -21,23 +22,14 @@ class DuckdbSource(Source):
     """Snapshots that a query returns."""
 
     title: ClassVar[str] = "a DuckDB query"
-    note: ClassVar[str] = (
-        "The release's name replaces `{release}` in the query as it is: write the quotes yourself, `'{release}'`."
-    )
+    note: ClassVar[str] = NOTE
 
     duckdb: Text = Field(description="A DuckDB file; it is opened read-only.")
-    query: Text = Field(description="One SELECT that returns the snapshot, with {release} for the release's name.")
+    query: Query = Field(description="One SELECT that returns the snapshot, with {release} for the release's name.")
     external: bool = Field(
         default=False,
         description="Whether the query may read files and the network, as with read_parquet('…').",
     )
-
-    @field_validator("query")
-    @classmethod
-    def _has_placeholder(cls, value: str) -> str:
-        if PLACEHOLDER not in value:
-            raise ValueError("contain {release}; such as select * from visits where quarter = '{release}'")
-        return value.rstrip().rstrip(";")
 
     @field_validator("external", mode="before")
     @classmethod

@@ -1,120 +1,157 @@
-"""Snapshots in files, one for each release: csv or parquet, by the file's ending."""
+"""Snapshots in files, one or several for each release, each read as the ending of its name says."""
 
-import codecs
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path, PurePath
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from reanon_core.model.errors import InvalidSnapshot, Problem
-from reanon_dagster.series.field_types import Text
-from reanon_dagster.sources.kinds.csv_files import read_csv
-from reanon_dagster.sources.kinds.parquet_files import read_parquet
-from reanon_dagster.sources.kinds.source import PLACEHOLDER, Source, SourceTable, file_version, relative
+from reanon_dagster.series.field_types import ProblemError, Texts
+from reanon_dagster.sources.kinds.file_formats import FORMATS, ending_of
+from reanon_dagster.sources.kinds.file_keys import FileKeys
+from reanon_dagster.sources.kinds.file_paths import FoundFile, found_files, is_pattern
+from reanon_dagster.sources.kinds.joined_tables import joined
+from reanon_dagster.sources.kinds.source import PLACEHOLDER, SourceTable, file_version, relative
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class FileSource(Source):
-    """Snapshots in files, one for each release."""
+class FileSource(FileKeys):
+    """Snapshots in files, one or several for each release."""
 
     title: ClassVar[str] = "files"
+    note: ClassVar[str] = "[Sources](sources.md) has an example of each format."
 
-    path: Text = Field(description="The snapshot's file, csv or parquet by its ending, with {release} in its name.")
-    separator: Text = Field(default=",", description='The character between two values of a csv line; "tab" for a tab.')
-    encoding: Text = Field(default="utf-8", description="The encoding of a csv file.")
+    path: Texts = Field(
+        min_length=1,
+        description="The snapshot's file, with {release} in its name; its ending names the format. Or a pattern such "
+        "as releases/{release}/*.csv, a folder of parquet files such as releases/{release}/, or a list of these.",
+    )
 
     @field_validator("path")
     @classmethod
-    def _has_placeholder(cls, value: str) -> str:
-        if PLACEHOLDER not in value:
-            raise ValueError("contain {release}; such as releases/{release}.csv")
-        if PurePath(value).suffix.lower() not in FORMATS:
-            raise ValueError(f"end in {' or '.join(FORMATS)}")
-        return value
-
-    @field_validator("separator")
-    @classmethod
-    def _one_character(cls, value: str) -> str:
-        value = "\t" if value in {"tab", "\\t"} else value
-        if len(value) != 1 or not value.isascii():
-            raise ValueError('be one character, such as , or ; or "tab"')
-        return value
-
-    @field_validator("encoding")
-    @classmethod
-    def _known(cls, value: str) -> str:
-        try:
-            codecs.lookup(value)
-        except LookupError:
-            raise ValueError("be an encoding that Python knows, such as utf-8 or latin-1") from None
-        return value
+    def _names_files(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        return require_paths(value, f"source.{info.field_name}")
 
     @property
     def format(self) -> str:
-        """The file's ending."""
-        return PurePath(self.path).suffix.lower().removeprefix(".")
+        """The format of the first file."""
+        return (ending_of(self.path[0]) or ".parquet").split(".")[1]
 
     def exists(self, folder: Path, release: str) -> bool:
-        """Whether the file is there."""
-        return self._file(folder, release).is_file()
+        """Whether each path leads to a file."""
+        found = [found_files(folder, path, release) for path in self.path]
+        return all(files and all(file.path.is_file() for file in files) for files in found)
 
     def version(self, folder: Path, release: str) -> str:
-        """The file's time of change and size."""
+        """The time of change and the size of the file; of several files a digest of those, with their names."""
+        files = self._files(folder, release)
         try:
-            return file_version(self._file(folder, release))
+            versions = [file_version(file.path) for file in files]
         except FileNotFoundError:
             raise self.missing(folder, release) from None
+        if len(files) == 1:
+            return versions[0]
+        named = [f"{relative(folder, file.path)}:{seen}" for file, seen in zip(files, versions, strict=True)]
+        return _sha256("\n".join(named).encode())
 
     def read(self, folder: Path, release: str, columns: Sequence[str]) -> SourceTable:
-        """The columns of the file that exist."""
+        """The columns of the files that exist."""
         label = self.describe(folder, release)
-        reader = FORMATS[PurePath(self.path).suffix.lower()]
-        content = self._bytes(folder, release)  # read once: what is digested is what is parsed
-        data, names = reader(self, content, columns, label)
-        return SourceTable(data, names, label, _sha256(content))
+        tables, names, digests, labels = [], dict[str, None](), [], []
+        for file in self._files(folder, release):
+            shown = relative(folder, file.path)
+            content = self._content(folder, release, file)  # read once: what is digested is what is parsed
+            table, found = FORMATS[ending_of(file.path.name) or ".parquet"](self, content, columns, shown)
+            tables.append(_with_partition(table, file.partition, found, columns, shown))
+            names.update(dict.fromkeys((*found, *file.partition)))
+            digests.append(_file_digest(file, content))
+            labels.append(shown)
+        data = tables[0] if len(tables) == 1 else joined(tables, labels)
+        return SourceTable(data, list(names), label, _joined_digest(digests))
 
     def describe(self, folder: Path, release: str) -> str:
-        """The file's path."""
-        return relative(folder, self._file(folder, release))
+        """The file's path; several paths as they are written."""
+        return ", ".join(relative(folder, folder / path.replace(PLACEHOLDER, release)) for path in self.path)
 
     def digest(self, folder: Path, release: str) -> str:
-        """The sha256 of the file's bytes."""
-        return _sha256(self._bytes(folder, release))
+        """The sha256 of the file's bytes; of several files the sha256 of their digests, in any order of the files."""
+        files = self._files(folder, release)
+        return _joined_digest([_file_digest(file, self._content(folder, release, file)) for file in files])
 
     def private_paths(self) -> Mapping[str, str]:
         """The snapshots are private."""
-        return {"path": self.path}
+        if len(self.path) == 1:
+            return {"path": self.path[0]}
+        return {f"path, entry {number}": path for number, path in enumerate(self.path, 1)}
 
-    def _file(self, folder: Path, release: str) -> Path:
-        return folder / self.path.replace(PLACEHOLDER, release)
+    def _files(self, folder: Path, release: str) -> list[FoundFile]:
+        """All files of a release, each once.
 
-    def _bytes(self, folder: Path, release: str) -> bytes:
+        Raises: SnapshotMissing.
+        """
+        found = [found_files(folder, path, release) for path in self.path]
+        if not all(found):
+            raise self.missing(folder, release)
+        return list({file.path: file for files in found for file in files}.values())
+
+    def _content(self, folder: Path, release: str, file: FoundFile) -> bytes:
         try:
-            return self._file(folder, release).read_bytes()
+            return file.path.read_bytes()
         except FileNotFoundError:
             raise self.missing(folder, release) from None
         except OSError as error:
-            raise InvalidSnapshot(Problem(self.describe(folder, release), "be readable", help=error.strerror)) from None
+            raise InvalidSnapshot(Problem(relative(folder, file.path), "be readable", help=error.strerror)) from None
+
+
+def require_paths(paths: tuple[str, ...], key: str) -> tuple[str, ...]:
+    """The paths, if each names files of a known format for each release.
+
+    Raises: ProblemError for the first that does not.
+    """
+    for path in paths:
+        if PLACEHOLDER not in path:
+            raise ProblemError(Problem(key, "contain {release}; such as releases/{release}.csv", path))
+        if ending_of(path) is None and (is_pattern(path) or not path.endswith("/")):
+            rule = f"end in {', '.join(FORMATS)}, or in / for a folder of parquet files"
+            raise ProblemError(Problem(key, rule, path))
+    return paths
 
 
 def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _csv(source: FileSource, content: bytes, columns: Sequence[str], label: str) -> tuple["pa.Table", list[str]]:
-    return read_csv(content, columns, label, separator=source.separator, encoding=source.encoding)
+def _file_digest(file: FoundFile, content: bytes) -> str:
+    """The sha256 of a file's bytes, and the values that the names of its folders hold."""
+    return " ".join([_sha256(content), *_partition_texts(file.partition)])
 
 
-def _parquet(_: FileSource, content: bytes, columns: Sequence[str], label: str) -> tuple["pa.Table", list[str]]:
-    return read_parquet(content, columns, label)
+def _partition_texts(partition: Mapping[str, str | None]) -> Iterator[str]:
+    for name, value in sorted(partition.items()):
+        yield f"{name!r}={value!r}"
 
 
-FORMATS: dict[str, Callable[[FileSource, bytes, Sequence[str], str], tuple["pa.Table", list[str]]]] = {
-    ".csv": _csv,
-    ".parquet": _parquet,
-}
-"""The readers by the file's ending."""
+def _joined_digest(digests: Sequence[str]) -> str:
+    """The digest of the only file; the sha256 of those of several files, whatever their order."""
+    if len(digests) == 1 and " " not in digests[0]:
+        return digests[0]
+    return _sha256("\n".join(sorted(digests)).encode())
+
+
+def _with_partition(
+    table: "pa.Table", partition: Mapping[str, str | None], names: Sequence[str], columns: Sequence[str], label: str
+) -> "pa.Table":
+    """The table with the columns that the names of its folders hold, as text."""
+    import pyarrow as pa
+
+    both = [name for name in partition if name in names]
+    if both:
+        rule = "have every column once, in the file or in the names of its folders"
+        raise InvalidSnapshot(Problem(label, rule, ", ".join(both)))
+    for name in (name for name in partition if name in columns):
+        table = table.append_column(name, pa.array([partition[name]] * table.num_rows, pa.string()))
+    return table

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import InvalidSnapshot, Problem
+from reanon_dagster.sources.kinds.column_names import require_once
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,9 +27,7 @@ def read_parquet(data: bytes, columns: Sequence[str], label: str) -> tuple["pa.T
         table = file.read(columns=[name for name in columns if name in names])
     except (pa.ArrowException, OSError, ValueError):  # of Arrow, about bytes: a text that is no UTF-8 is a ValueError
         raise InvalidSnapshot(Problem(label, "be a parquet file that can be read", help=_advice(data))) from None
-    twice = [name for name in columns if names.count(name) > 1]
-    if twice:
-        raise InvalidSnapshot(Problem(label, "have every column once", ", ".join(twice)))
+    require_once(names, columns, label)
     return table, names
 
 

@@ -1,10 +1,10 @@
 """What every kind of source does: find, date, read and describe the snapshot of a release."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from pydantic import Field
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 PLACEHOLDER = "{release}"
 """Where the release's name goes in a path or a query."""
+Backwards: TypeAlias = Callable[[str], Iterator[str]]
+"""From a release to the first one of the series."""
 
 
 class SnapshotMissing(InvalidSnapshot):
@@ -54,6 +56,10 @@ class Source(Part, ABC):
     def format(self) -> str:
         """What the snapshots are kept in, as Dagster shows it."""
         return "table"
+
+    def in_order(self, backwards: Backwards) -> "Source":  # noqa: ARG002
+        """The source for the series whose releases have this order; a kind that needs no order returns itself."""
+        return self
 
     @abstractmethod
     def exists(self, folder: Path, release: str) -> bool:

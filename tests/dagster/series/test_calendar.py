@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reanon_core.model.errors import InvalidParameter
 from reanon_dagster.series.cadence import CADENCES
-from reanon_dagster.series.calendar import CronCalendar, NamedCalendar, Period, RegularCalendar
+from reanon_dagster.series.calendar import Calendar, CronCalendar, NamedCalendar, Period, RegularCalendar
 from reanon_dagster.series.cron import parse_cron
 
 DAYS = st.dates(date(1900, 1, 1), date(2200, 1, 1))
@@ -223,3 +223,15 @@ def test_cron_ticks_on_the_days_that_cron_says(expression, ticks):
 def test_a_wrong_cron_expression_is_refused_with_a_sentence(expression, rule):
     with pytest.raises(InvalidParameter, match=rule):
         CronCalendar.of(expression, "2024-01-01")
+
+
+@pytest.mark.parametrize(
+    ("calendar", "release", "walked"),
+    [
+        (RegularCalendar.of("monthly", "2023-12"), "2024-02", ["2024-02", "2024-01", "2023-12"]),
+        (CronCalendar.of("0 0 1 * *", "2024-01-15"), "2024-03-01", ["2024-03-01", "2024-02-01"]),
+        (NamedCalendar(("b", "a", "c")), "a", ["a", "b"]),
+    ],
+)
+def test_a_walk_backwards_ends_with_the_first_release(calendar: Calendar, release: str, walked: list[str]):
+    assert list(calendar.backwards(release)) == walked

@@ -76,8 +76,8 @@ checks: [wishful-thinking]
         ("source", "releases.csv", "source (releases.csv) must be keys with values, such as {key: value}"),
         (
             "source",
-            "{path: 'x/{release}.xlsx', id: name}",
-            "source.path (x/{release}.xlsx) must end in .csv or .parquet",
+            "{path: 'x/{release}.ods', id: name}",
+            "source.path (x/{release}.ods) must end in .csv, .csv.gz, .csv.zst, .parquet",
         ),
         ("source", "{path: '{release}.csv'}", "source.id must be given"),
         (
@@ -97,8 +97,8 @@ checks: [wishful-thinking]
         ),
         (
             "source",
-            "{postgres: x, query: 'from {release}', id: name}",
-            "source.postgres must be left out for now; Postgres comes later; a DuckDB file or an exported csv",
+            "{postgres: 'host=db password=secret', query: 'from {release}', id: name}",
+            "source.postgres must be the name of an environment variable, such as CLINIC_DSN, and not the connection",
         ),
         ("releases", "{cadence: monthly, first: 2024-Q1}", "releases.first (2024-Q1) must be a month such as 2024-03"),
         ("releases", "{names: []}", "releases.names must list at least one name, each once"),

@@ -17,6 +17,7 @@ from reanon_core.protocols import Memory, Technique
 from reanon_core.publishing import publish
 from reanon_dagster.lab.baseline import baseline_entries, timed
 from reanon_dagster.lab.compared_techniques import ComparedTechnique
+from reanon_dagster.lab.comparison_questions import Answer, AskedQuestion, answers
 
 if TYPE_CHECKING:
     from reanon_core.model.background import Background
@@ -66,10 +67,22 @@ class Outcome:
     cells: dict[str, Cell] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)
     """The mean of each metric over the releases."""
+    answers: dict[str, Answer] = field(default_factory=dict)
+    """What the releases answer, by the text of the question."""
 
-    def has(self, attacks: Sequence[str], metrics: Sequence[str]) -> bool:
-        """Whether everything that is asked for is known."""
-        return bool(self.refusal) or (set(attacks) <= set(self.cells) and set(metrics) <= set(self.metrics))
+    def has(self, asked: "Asked") -> bool:
+        """Whether everything that is asked for is known, but for the questions: they are the same for all."""
+        known = set(asked.attacks) <= set(self.cells) and set(asked.metrics) <= set(self.metrics)
+        return bool(self.refusal) or (known and bool(self.answers))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a comparison is to find out about each technique."""
+
+    attacks: Sequence[str]
+    metrics: Sequence[str]
+    questions: Sequence[AskedQuestion] = ()
 
 
 Tell = Callable[[str], None]
@@ -82,7 +95,7 @@ def compare_one(
     releases: Sequence[str],
     background: "Background | None",
     adversary: Adversary,
-    asked: tuple[Sequence[str], Sequence[str]],
+    asked: Asked,
     *,
     known: Outcome,
     tell: Tell,
@@ -90,9 +103,8 @@ def compare_one(
 ) -> Outcome:
     """Publish the snapshots with one technique in memory, measure and attack the releases.
 
-    `asked` are the attacks and the metrics. What is `known` is not computed again; `keep` gets every step's result.
+    What is `known` is not computed again; `keep` gets every step's result.
     """
-    attacks, metrics = asked
     outcome = replace(known, cells=dict(known.cells), metrics=dict(known.metrics))
     try:
         technique = None if compared.is_baseline else compared.built(background)
@@ -103,13 +115,16 @@ def compare_one(
         outcome.refusal = " ".join(str(error).splitlines())
         keep(outcome)
         return outcome
-    for name in metrics:
+    for name in asked.metrics:
         if name not in outcome.metrics:
             tell(f"measuring {name}")
             outcome.metrics[name] = _measured(name, entries)
+    if not outcome.answers:
+        tell("asking questions")
+        outcome.answers = answers(asked.questions, entries, compared.all_parameters)
     keep(outcome)
     for name, cell in attack_cells(
-        technique, Ledger(entries), adversary, [name for name in attacks if name not in outcome.cells], tell
+        technique, Ledger(entries), adversary, [name for name in asked.attacks if name not in outcome.cells], tell
     ):
         outcome.cells[name] = cell
         keep(outcome)

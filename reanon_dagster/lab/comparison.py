@@ -1,6 +1,5 @@
 """One technique on the snapshots of a series, in memory: what attacks find, what metrics measure, what it costs."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -8,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reanon_core.adversary_knowledge import with_algorithm, with_background
-from reanon_core.catalog import METRICS, build_attack, own_checks
+from reanon_core.catalog import METRICS, SOURCE_ATTACK, build_attack, own_checks
 from reanon_core.finding_truth import with_truth
 from reanon_core.judgement import judge, require_verdicts
-from reanon_core.model.errors import InvalidParameter, Problem, ReanonError, Unpublishable
+from reanon_core.model.errors import InvalidParameter, ReanonError, Unpublishable
 from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.protocols import Memory, Technique
 from reanon_core.publishing import publish
 from reanon_dagster.lab.baseline import baseline_entries, timed
 from reanon_dagster.lab.compared_techniques import ComparedTechnique
 from reanon_dagster.lab.comparison_questions import Answer, AskedQuestion, answers
+from reanon_dagster.lab.cpu_limit import OutOfTime, cpu_limit
 
 if TYPE_CHECKING:
     from reanon_core.model.background import Background
     from reanon_core.model.knowledge import Knowledge
-    from reanon_core.model.reading import Reading
     from reanon_core.model.snapshot import Snapshot
     from reanon_dagster.series.series import Series
 
@@ -139,10 +138,10 @@ def attack_cells(
         return
     knowledge = _knowledge(ledger, adversary)
     if technique is not None:
-        knowledge = _with_patience(with_algorithm(technique, ledger, knowledge), adversary.patience)
+        knowledge = with_algorithm(technique, ledger, knowledge)
     for name in attacks:
         tell(f"attacking: {name}")
-        yield name, _cell(name, ledger, knowledge)
+        yield name, _cell(name, ledger, knowledge, adversary.patience if name == SOURCE_ATTACK else None)
 
 
 def declared_adversary(series: "Series", *, patience: float | None = PATIENCE) -> Adversary:
@@ -199,27 +198,12 @@ def _knowledge(ledger: Ledger, adversary: Adversary) -> "Knowledge":
     return with_background(adversary.background, ledger, knowledge)
 
 
-def _cell(name: str, ledger: Ledger, knowledge: "Knowledge") -> Cell:
+def _cell(name: str, ledger: Ledger, knowledge: "Knowledge", seconds: float | None) -> Cell:
     try:
-        found = with_truth(build_attack(name).run(ledger.history(), knowledge), ledger, knowledge)
+        with cpu_limit(seconds):
+            found = with_truth(build_attack(name).run(ledger.history(), knowledge), ledger, knowledge)
     except InvalidParameter as error:
         return Cell(None, None, f"not run: {error}")
+    except OutOfTime:
+        return Cell(None, None, f"not finished in {seconds:.0f} CPU seconds; name it with --attack to wait for it")
     return Cell(found.exposed, found.of, found.note)
-
-
-def _with_patience(knowledge: "Knowledge", patience: float | None) -> "Knowledge":
-    """The knowledge of an adversary who stops reading the source after so many CPU seconds."""
-    readings = knowledge.readings
-    if readings is None or patience is None:
-        return knowledge
-
-    def read() -> "Iterator[Reading]":
-        began = time.process_time()
-        for reading in readings():
-            yield reading
-            if time.process_time() - began > patience:
-                rule = f"read the releases within {patience:.0f} CPU seconds"
-                advice = "name it with --attack to wait as long as it takes"
-                raise InvalidParameter(Problem("the attack algorithm", rule, help=advice))
-
-    return replace(knowledge, readings=read)

@@ -228,6 +228,10 @@ class Attack(Protocol):
     """Whether it runs on a history of any size, so that it can attack every release as it is published."""
     has_posteriors: ClassVar[bool]
     """Whether it uses background knowledge and computes a posterior for each person: it then is a BayesianAttack."""
+    knows: ClassVar[str]
+    """What its adversary knows beside the releases, as the end of a sentence."""
+    blind_to: ClassVar[str]
+    """What it does not find although the releases show it, as the end of a sentence."""
 
     def run(self, history: History, knowledge: Knowledge) -> Findings:
         """Whom the releases together expose."""

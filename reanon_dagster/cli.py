@@ -145,6 +145,9 @@ def _add_audit(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         metavar="F",
         help="what the adversary knows: a file with id, quasi-identifiers and release",
     )
+    audit.add_argument("--html", type=Path, metavar="F", help="also write a page about these releases (private)")
+    findings_help = "also write which people are exposed, with the inferred values, to this new file (private)"
+    audit.add_argument("--findings", type=Path, metavar="F", help=findings_help)
     audit.add_argument(
         "--compromised", metavar="SHARE|F", help="whose values the adversary knows: a share of the people, or a file"
     )

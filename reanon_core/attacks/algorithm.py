@@ -46,6 +46,10 @@ class AlgorithmAttack:
     name: ClassVar[str] = "algorithm"
     any_size: ClassVar[bool] = True
     has_posteriors: ClassVar[bool] = False
+    knows: ClassVar[str] = (
+        "how the technique decides, everyone's group, and the values of everyone outside one bucket or group"
+    )
+    blind_to: ClassVar[str] = "how a bucket is split, and in large buckets all arrangements but relabellings"
 
     def run(self, history: History, knowledge: Knowledge) -> Findings:  # noqa: ARG002  the readings are made of it
         """Find the people with one value left, and measure how far the posteriors of the others moved.

@@ -50,6 +50,12 @@ class BackgroundAttack:
     name: ClassVar[str] = "background"
     any_size: ClassVar[bool] = False
     has_posteriors: ClassVar[bool] = True
+    knows: ClassVar[str] = (
+        "who is in each release, everyone's quasi-identifiers, and how likely values are and follow each other"
+    )
+    blind_to: ClassVar[str] = (
+        "what its background knowledge does not suggest; where that is wrong, its conclusions may be too"
+    )
 
     posterior: Posterior = "omega"
     """How a group's values are divided among its respondents."""

@@ -26,6 +26,10 @@ class CompromisedAttack:
     name: ClassVar[str] = "compromised"
     any_size: ClassVar[bool] = False
     has_posteriors: ClassVar[bool] = False
+    knows: ClassVar[str] = (
+        "who is in each release, everyone's quasi-identifiers, and the values of people who are declared compromised"
+    )
+    blind_to: ClassVar[str] = "what follows from more than two groups at a time"
 
     def run(self, history: History, knowledge: Knowledge) -> Findings:
         """Find the people for whom exactly one value is left."""

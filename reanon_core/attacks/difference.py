@@ -27,6 +27,10 @@ class DifferenceAttack:
     name: ClassVar[str] = "difference"
     any_size: ClassVar[bool] = False
     has_posteriors: ClassVar[bool] = False
+    knows: ClassVar[str] = "who is in each release, and everyone's quasi-identifiers"
+    blind_to: ClassVar[str] = (
+        "groups whose members are not certain from the published boxes; where boxes overlap it finds little"
+    )
 
     constant_values: bool = True
     """Whether a person has the same value in all releases; if not, releases are not subtracted from each other."""

@@ -26,6 +26,10 @@ class IntersectionAttack:
     name: ClassVar[str] = "intersection"
     any_size: ClassVar[bool] = True
     has_posteriors: ClassVar[bool] = False
+    knows: ClassVar[str] = "who is in each release, and everyone's quasi-identifiers"
+    blind_to: ClassVar[str] = (
+        "people whom only counting exposes: it compares sets of values, not how often a value occurs"
+    )
 
     def run(self, history: History, knowledge: Knowledge) -> Findings:
         """Find the people for whom exactly one value is left."""

@@ -29,6 +29,10 @@ class LinearAttack:
     name: ClassVar[str] = "linear"
     any_size: ClassVar[bool] = False
     has_posteriors: ClassVar[bool] = False
+    knows: ClassVar[str] = (
+        "who is in each release, everyone's quasi-identifiers, and the values of people who are declared compromised"
+    )
+    blind_to: ClassVar[str] = "in large components, sums of more than four groups"
 
     combine: int = 4
     """The greatest number of groups in a sum; 2 to 6."""

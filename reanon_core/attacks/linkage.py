@@ -33,6 +33,8 @@ class LinkageAttack:
     name: ClassVar[str] = "linkage"
     any_size: ClassVar[bool] = False
     has_posteriors: ClassVar[bool] = False
+    knows: ClassVar[str] = "who is in each release, and everyone's quasi-identifiers"
+    blind_to: ClassVar[str] = "rows with more than one possible successor, and releases with boxes of groups"
 
     def run(self, history: History, knowledge: Knowledge) -> Findings:
         """Find the people who are the only one that a chain of rows may show, with the only value of its groups.

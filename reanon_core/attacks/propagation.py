@@ -29,6 +29,10 @@ class PropagationAttack:
     name: ClassVar[str] = "propagation"
     any_size: ClassVar[bool] = False
     has_posteriors: ClassVar[bool] = False
+    knows: ClassVar[str] = (
+        "who is in each release, everyone's quasi-identifiers, and the values of people who are declared compromised"
+    )
+    blind_to: ClassVar[str] = "in large histories, contradictions that are more than a few groups away"
 
     shaving: bool = True
     """Whether values are tried."""

@@ -28,6 +28,8 @@ class SubsetsAttack:
     name: ClassVar[str] = "subsets"
     any_size: ClassVar[bool] = False
     has_posteriors: ClassVar[bool] = False
+    knows: ClassVar[str] = "who is in each release, everyone's quasi-identifiers, and everyone's group"
+    blind_to: ClassVar[str] = "what follows from values and counts other than by subtracting whole groups"
 
     constant_values: bool = True
     """Whether a person has the same value in all releases; if not, releases are not subtracted from each other."""

@@ -27,6 +27,8 @@ class WorldsAttack:
     name: ClassVar[str] = "worlds"
     any_size: ClassVar[bool] = False
     has_posteriors: ClassVar[bool] = False
+    knows: ClassVar[str] = "who is in each release, and everyone's quasi-identifiers"
+    blind_to: ClassVar[str] = "nothing, but it lists all worlds, which is possible for up to nine people only"
 
     people: int = 9
     """The most people that a history may have."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 QUANTILE_STEPS = 64
 """At most so many places are tried before a quantile is interpolated."""
+TOUCH = 1e-9
+"""Shares that differ by less are the same."""
 
 
 class ReleaseEstimates:
@@ -138,11 +140,14 @@ class ReleaseEstimates:
         codes = np.unique(np.linspace(0, len(cuts) - 1, QUANTILE_STEPS).astype(np.int64))
         codes = cuts[codes] - 1
         below = [self.share({column: (None, axis.value(int(code)))}, where) for code in codes]
-        sides = ([one.value for one in below], [one.high for one in below], [one.low for one in below])
-        found = [float(np.interp(q, np.maximum.accumulate(side), codes)) for side in sides]
-        # Between two codes no one is: the interval ends with whole ones.
-        low, high = np.floor(found[1]), np.ceil(found[2]) if max(sides[2]) >= q else codes[-1]
-        value, low, high = (axis.value(float(one)) for one in (found[0], low, high))
+        share, most, least = (np.maximum.accumulate(side) for side in zip(*map(_sides, below), strict=True))
+        middle = (np.interp(q - TOUCH, share, codes) + np.interp(q + TOUCH, share, codes)) / 2
+        low = np.floor(np.interp(q - TOUCH, most, codes))
+        high = np.ceil(np.interp(q + TOUCH, least, codes)) if least[-1] >= q else codes[-1]
+        # Where the people lie between two of the places is not known: the interval reaches over both.
+        before, after = int((share < q - TOUCH).sum()) - 1, int((share <= q + TOUCH).sum())
+        low, high = min(low, codes[max(before, 0)]), max(high, codes[min(after, len(codes) - 1)])
+        value, low, high = (axis.value(float(one)) for one in (middle, low, high))
         return Estimate(value, low, high, below[len(below) // 2].notes)
 
     def counts(self, by: str, where: Where | None = None) -> "pd.DataFrame":
@@ -203,6 +208,10 @@ def answer_frame(name: str, answers: Mapping[str, Estimate]) -> "pd.DataFrame":
             "notes": ["; ".join(one.notes) for one in listed],
         }
     )
+
+
+def _sides(share: Estimate) -> tuple[float, float, float]:
+    return share.value, share.high, share.low
 
 
 def _difference(moments: "np.ndarray[Any, Any]", middle: float, usual: float) -> Quantity:

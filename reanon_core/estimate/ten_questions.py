@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reanon_core.estimate.answer import Estimate
+from reanon_core.estimate.axis import Axis
 from reanon_core.estimate.evidence import Where
 from reanon_core.estimate.questions import ReleaseEstimates
 from reanon_core.model.errors import InvalidParameter, Problem
@@ -34,6 +35,23 @@ class Question:
         """Check the kind."""
         if self.kind not in KINDS:
             raise InvalidParameter(Problem("kind", f"be one of {', '.join(KINDS)}", self.kind))
+
+
+def shown_number(kind: str, number: float) -> str:
+    """An answer to a question of this kind, in its unit: people, percent, points of percent, or the column's own."""
+    if kind == "change":
+        return f"{100 * number:+.1f} points"
+    if kind == "share":
+        return f"{100 * number:.0f}%"
+    return f"{number:,.0f}" if kind == "count" else f"{number:,.1f}"
+
+
+def shown_interval(kind: str, value: float, low: float, high: float) -> str:
+    """An answer with its interval, and the unit once."""
+    texts = [shown_number(kind, one) for one in (value, low, high)]
+    unit = " points" if kind == "change" else ""
+    first, second, third = (text.removesuffix(unit) for text in texts)
+    return f"{first} ({second} to {third}){unit}"
 
 
 @dataclass(frozen=True)
@@ -106,7 +124,7 @@ def _meets(frame: "pd.DataFrame", where: Where) -> "np.ndarray[Any, np.dtype[np.
 
 
 def usual_questions(release: ReleaseEstimates, people: Mapping[str, float] | None = None) -> list[Question]:
-    """Ten questions that fit any release: about its two most frequent values, a number and a category if it has them.
+    """Up to ten questions that fit any release: about its two most frequent values, its numbers and its categories.
 
     `people` are counts of sensitive values, if they are known; they are estimated otherwise.
     """
@@ -116,20 +134,21 @@ def usual_questions(release: ReleaseEstimates, people: Mapping[str, float] | Non
     found: list[Question] = [Question(f"how many are {label}?", "count", {sensitive: label}) for label in frequent[:2]]
     if len(frequent) > 2:
         found.append(Question(f"how many are {frequent[-1]}?", "count", {sensitive: frequent[-1]}))
-    for name, axis in release.axes.items():
-        if len(found) >= 9:
-            break
-        if axis.labels:
-            label = axis.labels[len(axis.labels) // 2]
-            found += [
-                Question(f"how many have {name} {label}?", "count", {name: label}),
-                Question(
-                    f"what share of {frequent[0]} has {name} {label}?", "share", {sensitive: frequent[0]}, {name: label}
-                ),
-            ]
-        elif axis.kind == "number":
-            found += [
-                Question(f"mean {name} of {frequent[0]}?", "mean", {sensitive: frequent[0]}, column=name),
-                Question(f"median {name}?", "quantile", column=name),
-            ]
-    return [*found[:9], Question(f"change of the share of {frequent[0]}?", "change", of={sensitive: frequent[0]})]
+    for value in frequent[:2]:
+        for name, axis in release.axes.items():
+            found += _about_a_column(name, axis, sensitive, value, first=value == frequent[0])
+    change = Question(f"change of the share of {frequent[0]}?", "change", of={sensitive: frequent[0]})
+    return [*found[:9], change]
+
+
+def _about_a_column(name: str, axis: Axis, sensitive: str, value: str, *, first: bool) -> list[Question]:
+    """Questions on a quasi-identifier and a sensitive value; those on everyone come with the first value only."""
+    having = {sensitive: value}
+    if axis.labels:
+        label = axis.labels[len(axis.labels) // 2]
+        share = Question(f"what share of {value} has {name} {label}?", "share", having, {name: label})
+        return [Question(f"how many have {name} {label}?", "count", {name: label}), share] if first else [share]
+    if axis.kind != "number":
+        return []
+    mean = Question(f"mean {name} of {value}?", "mean", having, column=name)
+    return [mean, Question(f"median {name}?", "quantile", column=name)] if first else [mean]

@@ -9,10 +9,11 @@ from reanon_core.model.errors import counted
 from reanon_core.protocols import AdversaryKind
 from reanon_dagster.commands.json_file import require_json_place, write_json_file
 from reanon_dagster.commands.output import progress, say, table, warn
+from reanon_dagster.commands.snapshot_gaps import gap_remarks
 from reanon_dagster.lab.advice import FROZEN, Recommendation, assumed_adversary, recommendation, summary
 from reanon_dagster.lab.advice_grid import Measured, cells, measured_cells, whole_cell
 from reanon_dagster.lab.applicability import ADVERSARIES, Applicability, TableFacts, applicability, table_facts
-from reanon_dagster.lab.snapshots_on_disk import coded_snapshots, snapshots_on_disk
+from reanon_dagster.lab.snapshots_on_disk import snapshots_on_disk
 from reanon_dagster.releasing.query_error import MEANING, percentage
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
@@ -37,8 +38,7 @@ def run(options: argparse.Namespace) -> int:
     adversary: AdversaryKind = options.adversary or assumed_adversary(series)
     seed = secrets.randbits(64) if options.seed is None else options.seed
     with progress(f"{series.name}: advising", quiet=options.quiet) as step:
-        step("reading the snapshots")
-        facts = table_facts(series, found.releases, coded_snapshots(series, found.releases, seed))
+        facts = table_facts(series, found.releases, found.read(tell=step))
         techniques = applicability(series, facts, adversary)
         grid = cells(series, facts, techniques)
         measured = list(
@@ -54,6 +54,8 @@ def run(options: argparse.Namespace) -> int:
                 series, found.releases, best.measured, seed=seed, ahead=options.ahead, progress=step
             )
             best = recommendation(series, facts, measured)
+    for remark in gap_remarks(found, "the advice"):
+        warn(f"{series.name}: {remark}")
     if read_summary(series.private_folder).records:
         warn(f"{series.name}: its first release froze technique and columns, so this advice is for a new series")
     _show_facts(series, found.releases, facts, adversary, quiet=options.quiet)

@@ -1,14 +1,14 @@
 """`reanon audit`: every check and every attack on the whole history."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from reanon_core.catalog import ATTACKS, build_attack
 from reanon_core.finding_truth import with_truth
 from reanon_core.judgement import history_verdicts
-from reanon_core.model.errors import InvalidParameter, Problem, Refused
+from reanon_core.model.errors import InvalidParameter, Problem, Refused, require
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
@@ -45,8 +45,7 @@ def run(options: argparse.Namespace) -> int:
         from reanon_dagster.commands import audit_files
 
         return audit_files.run(options, attacks)
-    if options.series is None:
-        raise InvalidParameter(Problem("audit", "be given a SERIES.yaml, or --releases and --schema"))
+    _require_series(options)
     series = continued(load_series(options.series))
     require_json_place(options.json, series.published_folder.parent)
     records = read_view(series).records
@@ -64,14 +63,34 @@ def run(options: argparse.Namespace) -> int:
             step(f"checking {check.name}")
             answers = zip(records, history_verdicts(check, ledger.entries), strict=True)
             verdicts += [ReleaseVerdict(record.release, verdict) for record, verdict in answers]
-        findings = run_attacks(attacks, ledger.history(), knowledge, named=options.attack is not None, step=step)
+        findings, left_out = run_attacks(
+            attacks, ledger.history(), knowledge, named=options.attack is not None, step=step
+        )
         findings = [with_truth(found, ledger, knowledge) for found in findings]
         step("verifying the published folder")
         flaws, strays = published_flaws(series)
+    warn_of_left_out(left_out)
     show_answers(series.title, verdicts, findings, quiet=options.quiet)
     write_json(options.json, verdicts, findings)
     _require_sound(series, records[-1].release, verdicts, flaws, strays)
     return 0
+
+
+def _require_series(options: argparse.Namespace) -> None:
+    """Refuse options that belong to releases made elsewhere.
+
+    Raises: InvalidParameter.
+    """
+    problems = []
+    if options.series is None:
+        problems.append(Problem("audit", "be given a SERIES.yaml, or --releases and --schema"))
+    elif options.html is not None:
+        advice = "`reanon report` writes the page of a series"
+        problems.append(Problem("--html", "be given with --releases", help=advice))
+    if options.series is not None and options.findings is not None:
+        advice = "`reanon report` says how many people of a series are exposed"
+        problems.append(Problem("--findings", "be given with --releases and --people", help=advice))
+    require(problems, InvalidParameter)
 
 
 def _require_sound(
@@ -112,9 +131,12 @@ def run_attacks(
     *,
     named: bool,
     step: Progress,
-) -> list[Findings]:
-    """What each attack finds; one that cannot run on so much data is left out unless it was named."""
-    findings = []
+) -> tuple[list[Findings], dict[str, str]]:
+    """What each attack finds, and why others are left out: one that cannot run here, unless it was named.
+
+    Raises: InvalidParameter.
+    """
+    findings, left_out = [], {}
     for attack in attacks:
         step(f"attacking: {attack.name}")
         try:
@@ -122,8 +144,14 @@ def run_attacks(
         except InvalidParameter as error:
             if named:
                 raise
-            warn(f"attack {attack.name} was left out: {error}")
-    return findings
+            left_out[attack.name] = str(error)
+    return findings, left_out
+
+
+def warn_of_left_out(attacks: Mapping[str, str]) -> None:
+    """Print which attacks were left out, and why."""
+    for name, why in attacks.items():
+        warn(f"attack {name} was left out: {why}")
 
 
 def show_answers(title: str, verdicts: Sequence[ReleaseVerdict], findings: Sequence[Findings], *, quiet: bool) -> None:

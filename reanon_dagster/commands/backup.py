@@ -16,7 +16,7 @@ STRETCHING = Stretching()
 def run(options: argparse.Namespace) -> int:
     """Write the backup to a new file that only its owner can read, and verify it."""
     series = load_series(options.series, lazily=True)
-    require_private_place(series, options.out, "a backup")
+    require_private_place(options.out, [series.published_folder.parent], "a backup is")
     if options.out.resolve().is_relative_to(series.private_folder.resolve()):
         rule = "lie outside the private folder: a backup that is lost with it is none"
         raise InvalidParameter(Problem("--out", rule, str(options.out)))

@@ -2,19 +2,23 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any
 
 from reanon_core.catalog import ATTACKS
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_dagster.commands.html_file import require_html_place, write_html_file
 from reanon_dagster.commands.json_file import require_json_place, write_json_file
-from reanon_dagster.commands.output import say, table
+from reanon_dagster.commands.output import say, table, warn
 from reanon_dagster.commands.several_steps import several_steps
+from reanon_dagster.commands.snapshot_gaps import gap_remarks
 from reanon_dagster.lab.baseline import BASELINES
 from reanon_dagster.lab.compared_techniques import ComparedTechnique, compared_techniques
-from reanon_dagster.lab.comparison import DEFAULT_MEASURES, MEASURES, PATIENCE, Outcome, declared_adversary
+from reanon_dagster.lab.comparison import DEFAULT_MEASURES, MEASURES, PATIENCE, Asked, Outcome, declared_adversary
+from reanon_dagster.lab.comparison_document import answer_summary, comparison_document
 from reanon_dagster.lab.comparison_run import run_comparison
-from reanon_dagster.lab.comparison_snapshots import comparison_snapshots
 from reanon_dagster.lab.pareto import pareto_front
+from reanon_dagster.lab.snapshots_on_disk import snapshots_on_disk
 from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.query_error import percentage
 from reanon_dagster.series.series import Series
@@ -33,14 +37,18 @@ def run(options: argparse.Namespace) -> int:
     compared = compared_techniques(series, _listed(options.technique))
     require_json_place(options.json, series.published_folder.parent)
     require_html_place(options.html, series.published_folder.parent)
-    disk = comparison_snapshots(series)
+    disk = snapshots_on_disk(series, date.today())  # noqa: DTZ011  a release is due by the steward's own calendar
     if not disk.releases:
         raise missing(series, series.calendar.first)
+    for remark in gap_remarks(disk, "the comparison"):
+        warn(f"{series.name}: {remark}")
     adversary = declared_adversary(series, patience=None if options.attack else PATIENCE)
     with several_steps(series.name, [one.label for one in compared], quiet=options.quiet) as watch:
-        found = run_comparison(disk, compared, adversary, attacks, metrics, watch)
-    document = comparison_document(found, attacks)
-    _show(series, disk.releases, compared, found, attacks, metrics, quiet=options.quiet)
+        found, asked = run_comparison(disk, compared, adversary, Asked(attacks, metrics), watch)
+    document = comparison_document(found, asked)
+    _show(series, disk.releases, compared, found, asked, quiet=options.quiet)
+    _show_answers(compared, document["questions"], quiet=options.quiet)
+    _show_ways(compared, found, attacks, quiet=options.quiet)
     if options.json is not None:
         write_json_file(options.json, document)
     if options.html is not None:
@@ -52,31 +60,6 @@ def run(options: argparse.Namespace) -> int:
         write_html_file(options.html, page)
         say(f"{series.name}: wrote {options.html} (private)", quiet=options.quiet)
     return 0
-
-
-def comparison_document(found: Mapping[str, Outcome], attacks: Sequence[str]) -> dict[str, object]:
-    """The answers for a program: aggregates only."""
-    cells = [
-        {"technique": label, "attack": attack, "exposed": cell[0], "of": cell[1], "note": cell[2]}
-        for label, outcome in found.items()
-        for attack in attacks
-        for cell in [_cell(outcome, attack)]
-    ]
-    metrics = [
-        {"technique": label, "metric": metric, "value": value}
-        for label, outcome in found.items()
-        if not outcome.refusal
-        for metric, value in outcome.metrics.items()
-    ]
-    seconds = {label: round(outcome.seconds, 3) for label, outcome in found.items() if not outcome.refusal}
-    return {"cells": cells, "metrics": metrics, "seconds": seconds}
-
-
-def _cell(outcome: Outcome, attack: str) -> tuple[int | None, int | None, str]:
-    if outcome.refusal:
-        return None, None, f"not published: {outcome.refusal}"
-    cell = outcome.cells[attack]
-    return cell.exposed, cell.of, cell.note
 
 
 def _listed(text: str | None) -> list[str] | None:
@@ -99,15 +82,15 @@ def _show(
     releases: Sequence[str],
     compared: Sequence[ComparedTechnique],
     found: Mapping[str, Outcome],
-    attacks: Sequence[str],
-    metrics: Sequence[str],
+    asked: Asked,
     *,
     quiet: bool,
 ) -> None:
-    """Print the exposed people, the metrics and the notes as three tables."""
+    """Print the exposed people and the metrics as two tables."""
+    attacks, metrics = asked.attacks, asked.metrics
     done = [one for one in compared if not found[one.label].refusal]
     period = releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
-    ran = [name for name in attacks if any(_exposed(found[one.label], name) for one in done)]
+    ran = _ran(attacks, found)
     if done and ran:
         of = max(cell.of or 0 for one in done for cell in found[one.label].cells.values())
         rows = [(one.label, *(_exposed(found[one.label], name) or "–" for name in ran)) for one in done]
@@ -116,6 +99,26 @@ def _show(
     if done and metrics:
         rows = [(one.label, *_measured(found[one.label], metrics)) for one in done]
         table(("technique", *metrics, "CPU s"), rows, quiet=quiet, title="mean over the releases")
+
+
+def _show_answers(
+    compared: Sequence[ComparedTechnique], questions: Sequence[Mapping[str, Any]], *, quiet: bool
+) -> None:
+    """Print in short how well each technique answers the questions."""
+    rows = []
+    for one in compared:
+        held, of, error = answer_summary(questions, one.label)
+        if of:
+            rows.append((one.label, f"{held} of {of}", "" if error is None else percentage(error)))
+    if rows:
+        title = f"{len(questions)} questions of an analyst; --html and --json have them and every answer"
+        table(("technique", "truth in the 90% interval", "a typical answer is off by"), rows, quiet=quiet, title=title)
+
+
+def _show_ways(
+    compared: Sequence[ComparedTechnique], found: Mapping[str, Outcome], attacks: Sequence[str], *, quiet: bool
+) -> None:
+    """Print how each technique publishes, which ones do not, and which attacks cannot run."""
     for one in compared:
         if not found[one.label].refusal:
             mark = " (this series)" if one.own else ""
@@ -123,9 +126,15 @@ def _show(
     for one in compared:
         if found[one.label].refusal:
             say(f"{one.label}: not published: {found[one.label].refusal}", quiet=quiet)
+    ran = _ran(attacks, found)
     if set(attacks) - set(ran):
         left = ", ".join(name for name in attacks if name not in ran)
         say(f"attacks that cannot run on these releases: {left}; --json and --html say why", quiet=quiet)
+
+
+def _ran(attacks: Sequence[str], found: Mapping[str, Outcome]) -> list[str]:
+    """The attacks that have a number for some technique."""
+    return [name for name in attacks if any(_exposed(one, name) for one in found.values() if not one.refusal)]
 
 
 def _way(one: ComparedTechnique) -> str:

@@ -10,7 +10,7 @@ MARK = b'<meta name="generator" content="reanon">'
 BEGINNING = 2000
 
 
-def require_html_place(path: Path | None, public: Path, option: str = "--html") -> None:
+def require_html_place(path: Path | None, public: Path | None, option: str = "--html") -> None:
     """Refuse a place in the published folder, a link, and a file that is there and is no page of an earlier run.
 
     Raises: InvalidParameter.
@@ -18,7 +18,7 @@ def require_html_place(path: Path | None, public: Path, option: str = "--html") 
     if path is None:
         return
     rule = None
-    if path.resolve().is_relative_to(public.resolve()):
+    if public is not None and path.resolve().is_relative_to(public.resolve()):
         rule = "lie outside the published folder, because the page is private"
     elif path.is_symlink():
         rule = "be no link"

@@ -1,23 +1,48 @@
 """Where a command may write private files."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import InvalidParameter, Problem
+from reanon_dagster.storage.private_file import new_private_file
 
 if TYPE_CHECKING:
-    from reanon_dagster.series.series import Series
+    import pyarrow as pa
+
+TABLE_FORMATS = (".parquet", ".csv")
 
 
-def require_private_place(series: "Series", path: Path, what: str) -> None:
-    """Refuse a place where others could read a private file, or that is taken.
+def require_private_place(path: Path, public: Sequence[Path], what: str, option: str = "--out") -> None:
+    """Refuse a place in one of the public folders, where others could read a private file, and one that is taken.
 
     Raises: InvalidParameter.
     """
-    if path.resolve().is_relative_to(series.published_folder.parent.resolve()):
-        rule = f"lie outside the published folder, because {what} is private"
-        raise InvalidParameter(Problem("--out", rule, str(path)))
+    if any(path.resolve().is_relative_to(folder.resolve()) for folder in public):
+        rule = f"lie outside the published folder, because {what} private"
+        raise InvalidParameter(Problem(option, rule, str(path)))
     if path.exists() or path.is_symlink():
-        raise InvalidParameter(Problem("--out", "be a new file", str(path), "choose another name, or remove it first"))
+        raise InvalidParameter(Problem(option, "be a new file", str(path), "choose another name, or remove it first"))
     if not path.parent.is_dir():
-        raise InvalidParameter(Problem("--out", "lie in a folder that exists", str(path)))
+        raise InvalidParameter(Problem(option, "lie in a folder that exists", str(path)))
+
+
+def require_table_format(path: Path, option: str = "--out") -> None:
+    """Refuse a file name that says of no format how to write a table.
+
+    Raises: InvalidParameter.
+    """
+    if path.suffix.lower() not in TABLE_FORMATS:
+        raise InvalidParameter(Problem(option, f"end in {' or '.join(TABLE_FORMATS)}", str(path)))
+
+
+def write_private_table(columns: "pa.Table", path: Path) -> None:
+    """Write the table to a new file that only its owner can read, in the format that its name ends with."""
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    with new_private_file(path) as file:
+        if path.suffix.lower() == ".csv":
+            pyarrow.csv.write_csv(columns, file)
+        else:
+            pyarrow.parquet.write_table(columns, file)

@@ -10,6 +10,7 @@ from reanon_core.catalog import ATTACKS
 from reanon_core.model.errors import Refused, counted
 from reanon_dagster.commands.json_file import require_json_place, write_json_file
 from reanon_dagster.commands.output import progress, say, table, technique_line, warn, warn_of_caution
+from reanon_dagster.commands.snapshot_gaps import gap_remarks
 from reanon_dagster.lab.projection import no_projection
 from reanon_dagster.lab.rehearsal import Rehearsal, RehearsedRelease, projected_releases, rehearsed_releases
 from reanon_dagster.lab.snapshots_on_disk import SnapshotsOnDisk, snapshots_on_disk
@@ -19,7 +20,7 @@ from reanon_dagster.releasing.judged_candidate import Progress, checks_of
 from reanon_dagster.releasing.query_error import MEANING, percentage
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
-from reanon_dagster.sources.snapshot_location import missing, snapshot_place
+from reanon_dagster.sources.snapshot_location import missing
 from reanon_dagster.storage.series_store import read_summary
 
 HEADINGS = ("release", "result", "people", "withheld", "counterfeits", "dirty", "query error", "exposed", "seconds")
@@ -74,15 +75,7 @@ def _remarks(series: Series, found: SnapshotsOnDisk) -> list[str]:
             require_unchanged(series, known.frozen.get("fingerprint"))
         except Refused as error:
             remarks.append(f"it rehearses the series file as it is now, which only a new series could use: {error}")
-    if found.late_start is not None:
-        first = found.late_start
-        remarks.append(f"{first} has no snapshot ({snapshot_place(series, first)}), so it begins with a later release")
-    remarks += [
-        f"{release} has no snapshot ({snapshot_place(series, release)}): `reanon publish` would stop there, and the "
-        f"rehearsal goes on with the next one"
-        for release in found.missing
-    ]
-    return remarks
+    return remarks + gap_remarks(found, "the rehearsal")
 
 
 def _attacks(series: Series, rehearsal: Rehearsal, step: Progress) -> dict[str, float]:

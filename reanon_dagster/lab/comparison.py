@@ -1,6 +1,5 @@
 """One technique on the snapshots of a series, in memory: what attacks find, what metrics measure, what it costs."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -8,20 +7,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reanon_core.adversary_knowledge import with_algorithm, with_background
-from reanon_core.catalog import METRICS, build_attack, own_checks
+from reanon_core.catalog import METRICS, SOURCE_ATTACK, build_attack, own_checks
 from reanon_core.finding_truth import with_truth
 from reanon_core.judgement import judge, require_verdicts
-from reanon_core.model.errors import InvalidParameter, Problem, ReanonError, Unpublishable
+from reanon_core.model.errors import InvalidParameter, ReanonError, Unpublishable
 from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.protocols import Memory, Technique
 from reanon_core.publishing import publish
 from reanon_dagster.lab.baseline import baseline_entries, timed
 from reanon_dagster.lab.compared_techniques import ComparedTechnique
+from reanon_dagster.lab.comparison_questions import Answer, AskedQuestion, answers
+from reanon_dagster.lab.cpu_limit import OutOfTime, cpu_limit
 
 if TYPE_CHECKING:
     from reanon_core.model.background import Background
     from reanon_core.model.knowledge import Knowledge
-    from reanon_core.model.reading import Reading
     from reanon_core.model.snapshot import Snapshot
     from reanon_dagster.series.series import Series
 
@@ -66,10 +66,22 @@ class Outcome:
     cells: dict[str, Cell] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)
     """The mean of each metric over the releases."""
+    answers: dict[str, Answer] = field(default_factory=dict)
+    """What the releases answer, by the text of the question."""
 
-    def has(self, attacks: Sequence[str], metrics: Sequence[str]) -> bool:
-        """Whether everything that is asked for is known."""
-        return bool(self.refusal) or (set(attacks) <= set(self.cells) and set(metrics) <= set(self.metrics))
+    def has(self, asked: "Asked") -> bool:
+        """Whether everything that is asked for is known, but for the questions: they are the same for all."""
+        known = set(asked.attacks) <= set(self.cells) and set(asked.metrics) <= set(self.metrics)
+        return bool(self.refusal) or (known and bool(self.answers))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a comparison is to find out about each technique."""
+
+    attacks: Sequence[str]
+    metrics: Sequence[str]
+    questions: Sequence[AskedQuestion] = ()
 
 
 Tell = Callable[[str], None]
@@ -82,7 +94,7 @@ def compare_one(
     releases: Sequence[str],
     background: "Background | None",
     adversary: Adversary,
-    asked: tuple[Sequence[str], Sequence[str]],
+    asked: Asked,
     *,
     known: Outcome,
     tell: Tell,
@@ -90,9 +102,8 @@ def compare_one(
 ) -> Outcome:
     """Publish the snapshots with one technique in memory, measure and attack the releases.
 
-    `asked` are the attacks and the metrics. What is `known` is not computed again; `keep` gets every step's result.
+    What is `known` is not computed again; `keep` gets every step's result.
     """
-    attacks, metrics = asked
     outcome = replace(known, cells=dict(known.cells), metrics=dict(known.metrics))
     try:
         technique = None if compared.is_baseline else compared.built(background)
@@ -103,13 +114,16 @@ def compare_one(
         outcome.refusal = " ".join(str(error).splitlines())
         keep(outcome)
         return outcome
-    for name in metrics:
+    for name in asked.metrics:
         if name not in outcome.metrics:
             tell(f"measuring {name}")
             outcome.metrics[name] = _measured(name, entries)
+    if not outcome.answers:
+        tell("asking questions")
+        outcome.answers = answers(asked.questions, entries, compared.all_parameters)
     keep(outcome)
     for name, cell in attack_cells(
-        technique, Ledger(entries), adversary, [name for name in attacks if name not in outcome.cells], tell
+        technique, Ledger(entries), adversary, [name for name in asked.attacks if name not in outcome.cells], tell
     ):
         outcome.cells[name] = cell
         keep(outcome)
@@ -124,10 +138,10 @@ def attack_cells(
         return
     knowledge = _knowledge(ledger, adversary)
     if technique is not None:
-        knowledge = _with_patience(with_algorithm(technique, ledger, knowledge), adversary.patience)
+        knowledge = with_algorithm(technique, ledger, knowledge)
     for name in attacks:
         tell(f"attacking: {name}")
-        yield name, _cell(name, ledger, knowledge)
+        yield name, _cell(name, ledger, knowledge, adversary.patience if name == SOURCE_ATTACK else None)
 
 
 def declared_adversary(series: "Series", *, patience: float | None = PATIENCE) -> Adversary:
@@ -184,27 +198,12 @@ def _knowledge(ledger: Ledger, adversary: Adversary) -> "Knowledge":
     return with_background(adversary.background, ledger, knowledge)
 
 
-def _cell(name: str, ledger: Ledger, knowledge: "Knowledge") -> Cell:
+def _cell(name: str, ledger: Ledger, knowledge: "Knowledge", seconds: float | None) -> Cell:
     try:
-        found = with_truth(build_attack(name).run(ledger.history(), knowledge), ledger, knowledge)
+        with cpu_limit(seconds):
+            found = with_truth(build_attack(name).run(ledger.history(), knowledge), ledger, knowledge)
     except InvalidParameter as error:
         return Cell(None, None, f"not run: {error}")
+    except OutOfTime:
+        return Cell(None, None, f"not finished in {seconds:.0f} CPU seconds; name it with --attack to wait for it")
     return Cell(found.exposed, found.of, found.note)
-
-
-def _with_patience(knowledge: "Knowledge", patience: float | None) -> "Knowledge":
-    """The knowledge of an adversary who stops reading the source after so many CPU seconds."""
-    readings = knowledge.readings
-    if readings is None or patience is None:
-        return knowledge
-
-    def read() -> "Iterator[Reading]":
-        began = time.process_time()
-        for reading in readings():
-            yield reading
-            if time.process_time() - began > patience:
-                rule = f"read the releases within {patience:.0f} CPU seconds"
-                advice = "name it with --attack to wait as long as it takes"
-                raise InvalidParameter(Problem("the attack algorithm", rule, help=advice))
-
-    return replace(knowledge, readings=read)

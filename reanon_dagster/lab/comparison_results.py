@@ -11,6 +11,7 @@ from reanon_core import __version__
 from reanon_core.catalog import SOURCE_ATTACK
 from reanon_dagster.lab.compared_techniques import ComparedTechnique
 from reanon_dagster.lab.comparison import SEED, Adversary, Cell, Outcome
+from reanon_dagster.lab.comparison_questions import Answer
 from reanon_dagster.storage.private_file import replaced_private_file
 from reanon_dagster.storage.pseudonym_key import private_folder
 
@@ -50,7 +51,8 @@ def stored_outcome(path: Path, adversary: Adversary) -> Outcome:
         found = json.loads(path.read_text(encoding="utf-8"))
         cells = {name: Cell(**cell) for name, cell in found["cells"].items()}
         metrics = {str(name): float(value) for name, value in found["metrics"].items()}
-        outcome = Outcome(str(found["refusal"]), float(found["seconds"]), cells, metrics)
+        answers = {str(text): Answer(**answer) for text, answer in found["answers"].items()}
+        outcome = Outcome(str(found["refusal"]), float(found["seconds"]), cells, metrics, answers)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return Outcome()
     if adversary.patience is None:

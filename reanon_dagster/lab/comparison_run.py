@@ -5,15 +5,16 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import Empty
 from typing import TYPE_CHECKING, Any
 
 from reanon_dagster.lab.compared_techniques import ComparedTechnique
-from reanon_dagster.lab.comparison import Adversary, Outcome, compare_one
+from reanon_dagster.lab.comparison import Adversary, Asked, Outcome, compare_one
+from reanon_dagster.lab.comparison_questions import asked_questions
 from reanon_dagster.lab.comparison_results import keep_outcome, result_file, stored_outcome
-from reanon_dagster.lab.comparison_snapshots import ComparisonSnapshots
+from reanon_dagster.lab.snapshots_on_disk import SnapshotsOnDisk
 
 if TYPE_CHECKING:
     from multiprocessing.queues import Queue
@@ -40,8 +41,7 @@ class Work:
     releases: tuple[str, ...]
     background: "Background | None"
     adversary: Adversary
-    attacks: Sequence[str]
-    metrics: Sequence[str]
+    asked: Asked
 
     def outcome(
         self, compared: ComparedTechnique, known: Outcome, tell: Callable[[str], None], keep: Callable[[Outcome], None]
@@ -54,7 +54,7 @@ class Work:
             self.releases,
             self.background,
             self.adversary,
-            (self.attacks, self.metrics),
+            self.asked,
             known=known,
             tell=tell,
             keep=keep,
@@ -62,49 +62,45 @@ class Work:
 
 
 def run_comparison(
-    disk: ComparisonSnapshots,
-    compared: Sequence[ComparedTechnique],
-    adversary: Adversary,
-    attacks: Sequence[str],
-    metrics: Sequence[str],
-    watch: Watch,
-) -> dict[str, Outcome]:
-    """The outcome of every technique by its label, in the order in which they are given.
+    disk: SnapshotsOnDisk, compared: Sequence[ComparedTechnique], adversary: Adversary, asked: Asked, watch: Watch
+) -> tuple[dict[str, Outcome], Asked]:
+    """The outcome of every technique by its label, in the order in which they are given; and what was asked.
+
+    The questions are made from the snapshots and added to what is asked.
 
     Raises: InvalidSnapshot if a snapshot cannot be read.
     """
     series, inputs = disk.series, disk.digests()
     files = {one.label: result_file(series, inputs, one, adversary) for one in compared}
     known = {label: stored_outcome(path, adversary) for label, path in files.items()}
-    waiting = [one for one in compared if not known[one.label].has(attacks, metrics)]
+    waiting = [one for one in compared if not known[one.label].has(asked)]
     for one in compared:
         if one not in waiting:
             watch(one.label, "")
-    if waiting:
-        work = _work(disk, waiting, adversary, attacks, metrics, watch)
-        rows = sum(snapshot.size for snapshot in next(iter(work.snapshots.values())))
-        if rows < MANY_ROWS or len(waiting) < 2 or (os.cpu_count() or 1) < 2:
-            known |= _one_after_another(work, waiting, known, files, watch)
-        else:
-            known |= _side_by_side(work, waiting, known, files, watch)
-    return {one.label: known[one.label] for one in compared}
+    work = _work(disk, waiting or compared, adversary, asked, watch)
+    rows = sum(snapshot.size for snapshot in work.snapshots[False])
+    if rows < MANY_ROWS or len(waiting) < 2 or (os.cpu_count() or 1) < 2:
+        known |= _one_after_another(work, waiting, known, files, watch)
+    else:
+        known |= _side_by_side(work, waiting, known, files, watch)
+    return {one.label: known[one.label] for one in compared}, work.asked
 
 
 def _work(
-    disk: ComparisonSnapshots,
+    disk: SnapshotsOnDisk,
     waiting: Sequence[ComparedTechnique],
     adversary: Adversary,
-    attacks: Sequence[str],
-    metrics: Sequence[str],
+    asked: Asked,
     watch: Watch,
 ) -> Work:
-    """Read the snapshots; in both ways only if releases select people."""
+    """Read the snapshots, in both ways only if releases select people, and make the questions from them."""
     series = disk.series
     rows = disk.read(whole_tables=False, tell=lambda step: watch(waiting[0].label, step))
     whole = rows
     if series.selections and any(not one.is_baseline and _answers_queries(one) for one in waiting):
         whole = disk.read(whole_tables=True, tell=lambda step: watch(waiting[0].label, step))
-    return Work({False: rows, True: whole}, disk.releases, series.background, adversary, attacks, metrics)
+    asked = replace(asked, questions=asked_questions(rows))
+    return Work({False: rows, True: whole}, disk.releases, series.background, adversary, asked)
 
 
 def _answers_queries(compared: ComparedTechnique) -> bool:

@@ -1,35 +1,73 @@
-"""The snapshots that a series has on the disk: which releases have one, and which gaps are between them."""
+"""The snapshots that a series has on the disk: which releases have one, which gaps are between them, and their rows."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
+from reanon_core.model.mark import marked
 from reanon_core.model.snapshot import Snapshot
-from reanon_dagster.lab.rehearsal_view import first_view
+from reanon_core.tables.ids import KEY_BYTES
+from reanon_dagster.releasing.judged_candidate import Progress, silent
+from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.sources.snapshot_location import snapshot_exists
-from reanon_dagster.sources.snapshot_reader import read_snapshot
+from reanon_dagster.sources.snapshot_reader import read_snapshot, snapshot_digest
+from reanon_dagster.storage.series_store import read_summary
 
 if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SnapshotsOnDisk:
     """The releases with a snapshot, in order, and those without one between them."""
 
-    releases: tuple[str, ...]
-    missing: tuple[str, ...]
+    series: "Series"
+    view: SeriesView
+    releases: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     """The releases between the first and the last snapshot that have none."""
-    late_start: str | None
+    late_start: str | None = None
     """The first release of the series, if its snapshot is not there; None if it is."""
+
+    def digests(self) -> list[str]:
+        """What identifies the content of the snapshots, and who is forgotten."""
+        marks = [f"{mark.number:x}/{mark.bits}" for mark in self.view.summary.marks]
+        return [snapshot_digest(self.series, release, self._key) for release in self.releases] + marks
+
+    def read(self, *, whole_tables: bool | None = None, tell: Progress = silent) -> list[Snapshot]:
+        """The snapshots, each coded with the values of those before it, without people who are forgotten.
+
+        `whole_tables` says whether a release with a selection gets the whole table with a mask, or only the selected
+        rows; without it, the technique says so.
+
+        Raises: InvalidSnapshot with every problem of a snapshot at once.
+        """
+        snapshots: list[Snapshot] = []
+        values: tuple[str, ...] = ()
+        other: tuple[tuple[str, ...], ...] = ()
+        for release in self.releases:
+            tell(f"reading {release}")
+            read = read_snapshot(self.series, release, self._key, values, other, whole_table=whole_tables)
+            read = read.without(marked(self.view.summary.marks, read.snapshot.persons))
+            schema = read.snapshot.schema
+            values, other = schema.sensitive.values, schema.other_values
+            snapshots.append(read.snapshot)
+        return snapshots
+
+    @property
+    def _key(self) -> bytes:
+        """The key of the pseudonyms: any key will do, unless the marks of forgotten people must be recognised."""
+        return self.view.key if self.view.summary.marks else bytes(KEY_BYTES)
 
 
 def snapshots_on_disk(series: "Series", today: date) -> SnapshotsOnDisk:
     """Look for the snapshot of every release that is due, and of those that follow without a gap.
 
+    Nothing is recovered or written.
+
     Raises: InvalidSnapshot if the source itself is wrong.
     """
+    view = SeriesView(series.private_folder, read_summary(series.private_folder))
     names = series.calendar.due(today)
     there = [snapshot_exists(series, release) for release in names]
     following = series.calendar.next_after(names[-1]) if names else series.calendar.first
@@ -39,23 +77,7 @@ def snapshots_on_disk(series: "Series", today: date) -> SnapshotsOnDisk:
         following = series.calendar.next_after(following)
     found = [release for release, here in zip(names, there, strict=True) if here]
     if not found:
-        return SnapshotsOnDisk((), (), series.calendar.first)
+        return SnapshotsOnDisk(series, view, late_start=series.calendar.first)
     inside = names[names.index(found[0]) : names.index(found[-1])]
     missing = tuple(release for release in inside if release not in set(found))
-    return SnapshotsOnDisk(tuple(found), missing, None if found[0] == names[0] else names[0])
-
-
-def coded_snapshots(series: "Series", releases: Sequence[str], seed: int) -> list[Snapshot]:
-    """The snapshots of these releases, each coded with the values of those before it.
-
-    Raises: InvalidSnapshot.
-    """
-    key = first_view(series, seed).key
-    values: tuple[str, ...] = ()
-    other: tuple[tuple[str, ...], ...] = ()
-    found = []
-    for release in releases:
-        snapshot = read_snapshot(series, release, key, values, other).snapshot
-        values, other = snapshot.schema.sensitive.values, snapshot.schema.other_values
-        found.append(snapshot)
-    return found
+    return SnapshotsOnDisk(series, view, tuple(found), missing, None if found[0] == names[0] else names[0])

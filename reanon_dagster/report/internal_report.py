@@ -7,17 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reanon_core import __version__
-from reanon_core.catalog import ATTACKS
 from reanon_core.model.ledger import Ledger
 from reanon_dagster.lab.comparison import attack_cells, declared_adversary
-from reanon_dagster.report.ledger_numbers import (
-    candidates_over_time,
-    churn,
-    example,
-    exposed_over_time,
-    naive_ledger,
-)
+from reanon_dagster.report.exposure import Candidates, candidates_over_time, exposed_people
+from reanon_dagster.report.ledger_numbers import churn, example, naive_ledger
 from reanon_dagster.report.margins import margins
+from reanon_dagster.report.pages.attack_description import attack_description
 from reanon_dagster.report.pages.page_template import page
 from reanon_dagster.report.pages.pictures import columns, lines, paired_bars
 from reanon_dagster.report.pages.public_page import promise_of
@@ -38,11 +33,11 @@ def internal_report(
     entry, schema = ledger.entries[-1], ledger.entries[-1].snapshot.schema
     tell("the naive way")
     naive = naive_ledger(series, ledger)
-    own_left = candidates_over_time(ledger)
-    naive_left = own_left if naive is None else candidates_over_time(naive)
-    exposed = {"this series": exposed_over_time(own_left)}
+    own_left = _candidates(ledger)
+    naive_left = own_left if naive is None else _candidates(naive)
+    exposed = {"this series": exposed_people(own_left)}
     if naive is not None:
-        exposed["the naive way"] = exposed_over_time(naive_left)
+        exposed["the naive way"] = exposed_people(naive_left)
     technique = series.technique if stored.made_with_the_parameters_of(series) else None
     cells = list(attack_cells(technique, ledger, declared_adversary(series), attacks, tell))
     tell("margins and pairs")
@@ -64,7 +59,7 @@ def internal_report(
         exposed=exposed,
         releases=releases,
         exposed_picture=lines(releases, exposed, "people exposed"),
-        attacks=[{"name": name, "what": _first_line(ATTACKS[name]), **asdict(cell)} for name, cell in cells],
+        attacks=[{**attack_description(name), **asdict(cell)} for name, cell in cells],
         example=[] if naive is None else example(ledger, releases, own_left, naive_left),
         smallest=int(sizes.min()) if len(sizes) else 0,
         fewest=fewest_values(entry.release) if entry.release.shows(schema.sensitive.name) else None,
@@ -90,8 +85,8 @@ def internal_report(
     )
 
 
-def _first_line(kind: type) -> str:
-    return ((kind.__doc__ or "").splitlines() or [""])[0]
+def _candidates(ledger: Ledger) -> list[Candidates]:
+    return candidates_over_time(ledger.history(), ledger.knowledge())
 
 
 def _percent(stored: StoredReleases) -> list[float | None]:

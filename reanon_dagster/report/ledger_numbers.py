@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reanon_core.attacks.intersection import candidates_left
 from reanon_core.inference.view.value_sets import BITS, mask_sizes
 from reanon_core.model.errors import ReanonError
-from reanon_core.model.history import History
-from reanon_core.model.knowledge import Knowledge
 from reanon_core.model.ledger import Ledger
 from reanon_core.model.snapshot import Snapshot
 from reanon_dagster.lab.baseline import NAIVE, baseline_entries
 from reanon_dagster.lab.compared_techniques import compared_techniques
+from reanon_dagster.report.exposure import Candidates
 
 if TYPE_CHECKING:
-    from reanon_core.model.arrays import Int64, UInt64
+    from reanon_core.model.arrays import Int64
     from reanon_dagster.series.series import Series
 
 
@@ -56,25 +54,11 @@ def naive_ledger(series: "Series", ledger: Ledger) -> Ledger | None:
         return None
 
 
-def candidates_over_time(ledger: Ledger) -> "list[tuple[Int64, UInt64]]":
-    """For the releases up to each one: everyone, and the values that an intersection leaves possible for them."""
-    history, presences = ledger.history(), ledger.knowledge().presences
-    return [
-        candidates_left(History(history.schema, history.releases[:count]), Knowledge(presences[:count]))
-        for count in range(1, len(presences) + 1)
-    ]
-
-
-def exposed_over_time(found: "Sequence[tuple[Int64, UInt64]]") -> list[int]:
-    """How many people have one value left after each release."""
-    return [int(np.count_nonzero(mask_sizes(masks) == 1)) for _, masks in found]
-
-
 def example(
     ledger: Ledger,
     releases: Sequence[str],
-    own: "Sequence[tuple[Int64, UInt64]]",
-    naive: "Sequence[tuple[Int64, UInt64]]",
+    own: Sequence[Candidates],
+    naive: Sequence[Candidates],
 ) -> list[Step]:
     """Release by release, what is left for the person who is in most releases and whom the naive way protects least."""
     values = ledger.entries[-1].snapshot.schema.sensitive.values
@@ -94,7 +78,7 @@ def example(
     ]
 
 
-def _values(found: "tuple[Int64, UInt64]", person: int, values: Sequence[str]) -> list[str]:
+def _values(found: Candidates, person: int, values: Sequence[str]) -> list[str]:
     """The values that are left for a person, in alphabetical order; none before the person is in a release."""
     persons, masks = found
     place = int(persons.searchsorted(person))

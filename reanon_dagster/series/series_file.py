@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from reanon_core.columns import label
 from reanon_core.model.errors import InvalidSchema, Problem, collect_problems, require
@@ -13,7 +13,8 @@ from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_dagster.series.columns import quasi_identifier, read_taxonomy
 from reanon_dagster.series.config import Column, ColumnOrNothing, Publish, SensitiveColumn, SeriesConfig
 from reanon_dagster.series.expectations import read_expectations
-from reanon_dagster.series.field_types import Part, Text, Texts, as_list, keyed_by
+from reanon_dagster.series.external_schema import ExternalSchema, SchemaConfig
+from reanon_dagster.series.field_types import Part, as_list
 from reanon_dagster.series.selections import Selection, parse_selections
 from reanon_dagster.series.series import Series, build_technique
 from reanon_dagster.series.store_key import StoreKey
@@ -30,18 +31,6 @@ P = TypeVar("P", bound=Part)
 
 _SERIES_ONLY = ("series", "source", "releases", "technique")
 """A file with one of these keys is a whole series file."""
-
-
-class SchemaConfig(Part):
-    """The columns of releases that reanon did not make: as much of a series file as an attack needs."""
-
-    id: Text = Field(default="id", description="The column of the people file that identifies the person of each row.")
-    quasi_identifiers: dict[str, ColumnOrNothing] = Field(
-        min_length=1, description="The columns that an adversary may know, each with its settings."
-    )
-    sensitive: Annotated[SensitiveColumn, keyed_by("column")] = Field(description="The column to protect.")
-    other: Texts = Field(default=(), description="Further columns of the releases, published unchanged.")
-    optional: Texts = Field(default=(), description="The columns that some releases may lack.")
 
 
 def load_series(path: Path, *, lazily: bool = False) -> Series:
@@ -85,8 +74,8 @@ def examine_series(path: Path, *, lazily: bool = False) -> tuple[Series | None, 
     return Series(folder, config, schema, config.releases.calendar()), problems
 
 
-def load_schema(path: Path) -> tuple[str, Schema, frozenset[str]]:
-    """The id column, the schema that a file describes, and the columns that some releases may lack.
+def load_schema(path: Path) -> ExternalSchema:
+    """How a file describes the columns of releases.
 
     The file is a series file, or one that describes columns only.
 
@@ -97,14 +86,14 @@ def load_schema(path: Path) -> tuple[str, Schema, frozenset[str]]:
     if any(key in raw for key in _SERIES_ONLY):
         series = load_series(file, lazily=True)
         vary = series.config.releases.columns
-        return series.config.source.id, series.schema, frozenset(series.schema.columns if vary else ())
+        return ExternalSchema(series.config.source.id, series.schema, frozenset(series.schema.columns if vary else ()))
     problems: list[Problem] = []
     config, parts = _validated(SchemaConfig, raw, problems)
     schema = _schema(raw, parts.get("id"), parts, file.resolve().parent, problems)
     require(problems, InvalidSchema)
     if config is None or schema is None:
         raise AssertionError("a schema without problems has all its parts")
-    return config.id, schema, frozenset(config.optional)
+    return ExternalSchema(config.id, schema, frozenset(config.optional), config.decimal)
 
 
 def _file(path: Path) -> Path:

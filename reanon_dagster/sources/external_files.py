@@ -2,8 +2,10 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +17,7 @@ from reanon_dagster.sources.kinds.parquet_files import read_parquet
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_SEPARATORS = ",;\t"
+_SEPARATORS = ",;\t "
 _HEAD = 1 << 16
 _AS_TEXT = "save it as csv in utf-8, with column names on the first line and , or ; between the values"
 
@@ -64,6 +66,7 @@ def read_external_file(path: Path, columns: Sequence[str]) -> ExternalFile:
 def _csv(content: bytes, columns: Sequence[str], label: str) -> ExternalFile:
     """The columns as text, with null for empty, under the separator that gives the most columns."""
     separator = max(_SEPARATORS, key=lambda one: _count_columns(content, one, columns))
+    content = _with_name_for_row_names(content, separator)
     try:
         return ExternalFile(*read_csv(content, columns, label, separator=separator), label)
     except InvalidSnapshot as error:  # no series file has a source.separator for it
@@ -103,6 +106,20 @@ def _whole_numbers(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
 
 def _count_columns(content: bytes, separator: str, columns: Sequence[str]) -> tuple[int, int]:
     """How many of the requested columns, and how many at all, the first line has with this separator."""
-    head = io.StringIO(content[:_HEAD].decode("utf-8-sig", errors="replace"), newline="")
-    names = next((line for line in csv.reader(head, delimiter=separator) if line), [])
+    names = next(_first_lines(content, separator), [])
     return len(set(columns) & set(names)), len(names)
+
+
+def _with_name_for_row_names(content: bytes, separator: str) -> bytes:
+    """The file with an empty name before the others, if R's write.table has left out the name of its row names."""
+    lines = list(islice(_first_lines(content, separator), 2))
+    longer = len(lines) == 2 and len(lines[1]) == len(lines[0]) + 1
+    if not longer or not lines[1][-1] or content.startswith((b"\n", b"\r")):  # lines may end with a separator
+        return content
+    return f'""{separator}'.encode() + content.removeprefix(BOM_UTF8)
+
+
+def _first_lines(content: bytes, separator: str) -> Iterator[list[str]]:
+    """The values of the first lines that are not blank."""
+    head = io.StringIO(content[:_HEAD].decode("utf-8-sig", errors="replace"), newline="")
+    return (line for line in csv.reader(head, delimiter=separator) if line)

@@ -43,17 +43,19 @@ Covers: TypeAlias = Int32
 """[3, n]: the first code, the last code and the missing sign of each row."""
 
 
-def read_external_releases(files: Sequence[Path], schema: Schema, optional: frozenset[str] = frozenset()) -> History:
+def read_external_releases(
+    files: Sequence[Path], schema: Schema, optional: frozenset[str] = frozenset(), decimal: str = "."
+) -> History:
     """The releases in these files, in order; sensitive values get codes in the order in which they first appear.
 
-    A release may lack the columns that are optional.
+    A release may lack the columns that are optional. `decimal` is the decimal mark of numbers.
 
     Raises: InvalidSnapshot with every problem of every file at once.
     """
     problems: list[Problem] = []
     releases: list[Published] = []
     for file in files:
-        read = collect_problems(problems, _release, file, schema, optional)
+        read = collect_problems(problems, _release, file, schema, optional, decimal)
         if read is not None:
             published, schema = read
             releases.append(published)
@@ -74,7 +76,7 @@ def _shown(table: ExternalFile, schema: Schema) -> tuple[str, ...]:
     return (*quasi, *(name for name in (schema.sensitive.name, *schema.other) if name in present))
 
 
-def _release(file: Path, schema: Schema, optional: frozenset[str]) -> tuple[Published, Schema]:
+def _release(file: Path, schema: Schema, optional: frozenset[str], decimal: str) -> tuple[Published, Schema]:
     """One release, and the schema extended by its new values."""
     table, values = _table(file, schema), values_beside(file)
     problems: list[Problem] = []
@@ -83,7 +85,7 @@ def _release(file: Path, schema: Schema, optional: frozenset[str]) -> tuple[Publ
     rows = table.data.num_rows
     nothing = np.tile(np.array(ANYTHING, np.int32)[:, None], rows)
     covers = [
-        nothing if column.name in absent else collect_problems(problems, _covers, column, table)
+        nothing if column.name in absent else collect_problems(problems, _covers, column, table, decimal)
         for column in schema.quasi_identifiers
     ]
     secret = (np.full(rows, UNPUBLISHED, np.int32), schema.sensitive)
@@ -148,14 +150,15 @@ def _secret(column: Sensitive, table: ExternalFile) -> tuple[Int32, Sensitive]:
     return coded.codes, grown
 
 
-def _covers(column: QuasiIdentifier, table: ExternalFile) -> Covers:
+def _covers(column: QuasiIdentifier, table: ExternalFile, decimal: str) -> Covers:
     """What the generalized value in each row covers."""
     names, present = interval_names(column.name), table.data.column_names
     if names.least not in present or names.greatest not in present:
-        return _read(column.name, table, partial(cover, column), f", or {names.least} and {names.greatest}")
+        form = f", or {names.least} and {names.greatest}"
+        return _read(column.name, table, partial(cover, column, decimal=decimal), form)
     problems: list[Problem] = []
-    low = collect_problems(problems, _read, names.least, table, partial(end, column))
-    high = collect_problems(problems, _read, names.greatest, table, partial(end, column))
+    low = collect_problems(problems, _read, names.least, table, partial(end, column, decimal=decimal))
+    high = collect_problems(problems, _read, names.greatest, table, partial(end, column, decimal=decimal))
     signs = None
     if names.missing in present:
         signs = collect_problems(problems, _read, names.missing, table, _missing_sign)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from reanon_core.model.coding import LEAST_CODE, MOST_CODE, plain
 from reanon_core.model.release import NONE_MISSING, SOME_MISSING
 from reanon_core.model.schema import Kind, Missing, QuasiIdentifier
+from reanon_dagster.sources.decimal_comma import Ambiguous, with_decimal_points
 
 _NUMBER = re.compile(r"[+-]?(\d{1,40}\.?\d{0,40}|\.\d{1,40})([eE][+-]?\d{1,2})?", re.ASCII)
 _INFINITY = re.compile(r"[+-]?(inf|infinity|∞)", re.IGNORECASE)
@@ -24,8 +25,10 @@ _DATE = re.compile(r"(\d{4})(-(\d\d)(-(\d\d)([T ]00:00(:00(\.0+)?)?)?)?)?", re.A
 _BRACKETS = re.compile(r"([\[(\]])(.+)([\])\[])", re.DOTALL)
 _SET = re.compile(r"\{(.+)\}", re.DOTALL)
 _COMPARED = re.compile(r"(<=|>=|<|>|≤|≥)(.+)", re.DOTALL)
-_SUPPRESSED = "NA"
-"""What R writes where sdcMicro has suppressed a value."""
+_SUPPRESSED = ("NA", "NULL")
+"""What R writes where sdcMicro has suppressed a value, and ARX where there is none."""
+_JOINED = "_"
+"""What sdcMicro writes between the names of levels that it joins, unless its user gives them another name."""
 _BETWEEN = ("..", "-", "–", " to ")
 _BETWEEN_IN_BRACKETS = (",", ";", *_BETWEEN)
 _EPOCH = date(1970, 1, 1).toordinal()
@@ -47,12 +50,12 @@ class Cover(NamedTuple):
     """The missing sign: SOME_MISSING if it also covers missing values, else NONE_MISSING."""
 
 
-def cover(column: QuasiIdentifier, text: str) -> Cover:
-    """What one text in a column of generalized values covers.
+def cover(column: QuasiIdentifier, text: str, *, decimal: str = ".") -> Cover:
+    """What one text in a column of generalized values covers; `decimal` is the decimal mark of numbers.
 
     Raises: Unreadable.
     """
-    text = _clean(text)
+    text = _clean(column, text, decimal)
     if _is_anything(column, text):
         return _anything(column)
     ends = _ends(column, text)
@@ -62,12 +65,12 @@ def cover(column: QuasiIdentifier, text: str) -> Cover:
     return Cover(low, high, NONE_MISSING)
 
 
-def end(column: QuasiIdentifier, text: str) -> Cover:
-    """What one text covers in a column of lower or upper ends.
+def end(column: QuasiIdentifier, text: str, *, decimal: str = ".") -> Cover:
+    """What one text covers in a column of lower or upper ends; `decimal` is the decimal mark of numbers.
 
     Raises: Unreadable.
     """
-    text = _clean(text)
+    text = _clean(column, text, decimal)
     if _is_anything(column, text):
         return _anything(column)
     ends = _ends(column, text)
@@ -76,13 +79,19 @@ def end(column: QuasiIdentifier, text: str) -> Cover:
     return Cover(_clamped(ceil(ends[0])), _clamped(floor(ends[1])), NONE_MISSING)
 
 
-def _clean(text: str) -> str:
-    return unicodedata.normalize("NFC", text).strip()
+def _clean(column: QuasiIdentifier, text: str, decimal: str) -> str:
+    text = unicodedata.normalize("NFC", text).strip()
+    if decimal == "." or column.kind is not Kind.NUMERIC:
+        return text
+    try:
+        return with_decimal_points(text)
+    except Ambiguous as error:
+        raise Unreadable(str(error)) from None
 
 
 def _is_anything(column: QuasiIdentifier, text: str) -> bool:
-    """Whether a text covers every value: it is empty, all stars, or NA where that is no label."""
-    return not text.strip("*") or (text == _SUPPRESSED and _ends(column, text) is None)
+    """Whether a text covers every value: it is empty, all stars, or NA or NULL where that is no label."""
+    return not text.strip("*") or (text in _SUPPRESSED and _ends(column, text) is None)
 
 
 def _anything(column: QuasiIdentifier) -> Cover:
@@ -114,8 +123,8 @@ def _interval(column: QuasiIdentifier, text: str) -> tuple[int, int]:
         ends = _ends(column, compared[2].strip())
         if ends is not None:
             return _beyond(column, compared[1], ends)
-    if listed := _SET.fullmatch(text):
-        return _hull(column, listed[1])
+    if found := _members_hull(column, text):
+        return found
     brackets = _BRACKETS.fullmatch(text)
     inner, between = (brackets[2], _BETWEEN_IN_BRACKETS) if brackets else (text, _BETWEEN)
     for left, right in _splits(inner, between):
@@ -128,14 +137,21 @@ def _interval(column: QuasiIdentifier, text: str) -> tuple[int, int]:
     raise Unreadable(_any_notation(column))
 
 
-def _hull(column: QuasiIdentifier, listed: str) -> tuple[int, int]:
-    """The codes from the first to the last member of a set, as ARX writes it: a box cannot leave out those between."""
-    for separator in (",", ";"):
-        members = [_ends(column, one.strip()) for one in listed.split(separator)]
+def _members_hull(column: QuasiIdentifier, text: str) -> tuple[int, int] | None:
+    """The codes from the first to the last member of a set, because a box cannot leave out those between.
+
+    ARX writes a set in braces, sdcMicro joins the names of levels. None if the text is no set.
+    """
+    braces = _SET.fullmatch(text)
+    inner, separators = (braces[1], (",", ";")) if braces else (text, (_JOINED,))
+    if braces is None and column.kind is not Kind.CATEGORICAL:
+        return None
+    for separator in separators:
+        members = [_ends(column, one.strip()) for one in inner.split(separator)]
         known = [one for one in members if one is not None]
         if len(known) == len(members):
             return _clamped(ceil(min(low for low, _ in known))), _clamped(floor(max(high for _, high in known)))
-    raise Unreadable(_any_notation(column))
+    return None
 
 
 def _beyond(column: QuasiIdentifier, sign: str, ends: Ends) -> tuple[int, int]:

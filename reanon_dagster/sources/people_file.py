@@ -10,9 +10,10 @@ from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.coding import examples, named_rows
 from reanon_core.model.errors import InvalidSnapshot, Problem, collect_problems, require
 from reanon_core.model.knowledge import Knowledge, Presence
-from reanon_core.model.schema import QuasiIdentifier, Schema
+from reanon_core.model.schema import Kind, QuasiIdentifier, Schema
 from reanon_core.tables.arrow_columns import coded_column
 from reanon_core.tables.ids import KEY_BYTES, canonical_texts, pseudonyms
+from reanon_dagster.sources.decimal_comma import Ambiguous, with_decimal_points
 from reanon_dagster.sources.external_files import ExternalFile, read_external_file, texts
 
 if TYPE_CHECKING:
@@ -23,10 +24,11 @@ _ALL = -1
 _UNKNOWN = -2
 
 
-def read_people(path: Path, schema: Schema, id_column: str, releases: Sequence[str]) -> Knowledge:
+def read_people(path: Path, schema: Schema, id_column: str, releases: Sequence[str], decimal: str = ".") -> Knowledge:
     """The people known to be in each release, with their exact quasi-identifier values.
 
     The column `release` contains a release's name or its number, from 1; without it everyone is in every release.
+    `decimal` is the decimal mark of numbers.
 
     Raises: InvalidSnapshot with every problem at once.
     """
@@ -34,7 +36,7 @@ def read_people(path: Path, schema: Schema, id_column: str, releases: Sequence[s
     table = read_external_file(path, list(dict.fromkeys([*roles, RELEASE])))
     problems: list[Problem] = []
     persons = collect_problems(problems, _persons, id_column, table)
-    codes = [collect_problems(problems, _codes, column, table) for column in schema.quasi_identifiers]
+    codes = [collect_problems(problems, _codes, column, table, decimal) for column in schema.quasi_identifiers]
     named = RELEASE in table.data.column_names and RELEASE not in roles
     where = collect_problems(problems, _places, table, releases) if named else np.full(table.data.num_rows, _ALL)
     if persons is not None and where is not None:
@@ -44,6 +46,17 @@ def read_people(path: Path, schema: Schema, id_column: str, releases: Sequence[s
         raise AssertionError("a people file without problems has all its parts")
     qi = np.stack([one for one in codes if one is not None])
     return Knowledge(tuple(_presence(persons, qi, where, number) for number in range(len(releases))))
+
+
+def ids_of_people(path: Path, id_column: str) -> dict[int, str]:
+    """The id of each person in the file, by the pseudonym that `read_people` gives them. Private.
+
+    Raises: InvalidSnapshot.
+    """
+    table = read_external_file(path, [id_column])
+    persons = _persons(id_column, table)
+    ids = canonical_texts(id_column, table.column(id_column)).to_pylist()
+    return dict(zip(persons.tolist(), map(str, ids), strict=True))
 
 
 def _persons(id_column: str, table: ExternalFile) -> Int64:
@@ -57,10 +70,37 @@ def _persons(id_column: str, table: ExternalFile) -> Int64:
     return pseudonyms(ids, bytes(KEY_BYTES))
 
 
-def _codes(column: QuasiIdentifier, table: ExternalFile) -> Int32:
-    coded = coded_column(column, table.column(column.name))
+def _codes(column: QuasiIdentifier, table: ExternalFile, decimal: str) -> Int32:
+    written = table.column(column.name)
+    if decimal != "." and column.kind is Kind.NUMERIC:
+        written = _with_points(column.name, written)
+    coded = coded_column(column, written)
     require(coded.problems, InvalidSnapshot)
     return coded.codes
+
+
+def _with_points(name: str, column: "pa.ChunkedArray") -> "pa.ChunkedArray":
+    """The numbers of a column of text with decimal points; other types as they are.
+
+    Raises: InvalidSnapshot.
+    """
+    import pyarrow as pa
+
+    if not pa.types.is_string(column.type):
+        return column
+    written = [None if text is None else str(text) for text in column.to_pylist()]
+    ambiguous = np.zeros(len(written), dtype=bool)
+    found: list[str | None] = []
+    for row, text in enumerate(written):
+        try:
+            found.append(None if text is None else with_decimal_points(text))
+        except Ambiguous:
+            found.append(None)
+            ambiguous[row] = True
+    if ambiguous.any():
+        rule = "be numbers with decimal commas, without points between thousands"
+        raise InvalidSnapshot(Problem(name, rule, named_rows(ambiguous)))
+    return pa.chunked_array([pa.array(found, pa.string())])
 
 
 def _places(table: ExternalFile, releases: Sequence[str]) -> Int64:

@@ -180,6 +180,13 @@ def test_a_check_gives_the_same_verdict_whether_its_memory_was_packed_or_not(nam
 
 
 @pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_says_what_it_knows_and_what_it_cannot_see(name: str) -> None:
+    for told in (ATTACKS[name].knows, ATTACKS[name].blind_to):
+        assert told[0].islower()
+        assert not told.endswith(".")
+
+
+@pytest.mark.parametrize("name", ATTACKS)
 def test_an_attack_wins_against_naive_republication_and_not_against_the_defence(name: str) -> None:
     attack = build_attack(name)
     (naive, known), (defended, defended_known) = battlefield(name)

@@ -29,7 +29,13 @@ import ends  # noqa: E402
 
 import reanon_core as reanon  # noqa: E402
 from reanon_core.catalog import build_technique  # noqa: E402
-from reanon_core.estimate.ten_questions import Comparison, Question, compare_answers  # noqa: E402
+from reanon_core.estimate.ten_questions import (  # noqa: E402
+    Comparison,
+    Question,
+    compare_answers,
+    shown_interval,
+    shown_number,
+)
 from reanon_dagster import open_releases  # noqa: E402
 
 RELEASES = ("2024", "2025", "2026")
@@ -59,6 +65,7 @@ QUESTIONS = (
     ),
     Question("By how much did the share of Tech-support change?", "change", of={"occupation": "Tech-support"}),
 )
+KIND = {one.text: one.kind for one in QUESTIONS}
 DECOUPLED = {"form": "decoupled", "k": 10}
 FORMS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
     "m-invariance": ({"name": "m-invariance", "m": 3}, {}),
@@ -150,20 +157,14 @@ def recorded(found: Sequence[Comparison]) -> list[dict[str, Any]]:
 
 
 def shown(number: float, question: str) -> str:
-    """A number in the words of its question."""
-    if "share of Tech" in question:
-        return f"{100 * number:+.1f} points"
-    if "share" in question:
-        return f"{100 * number:.0f}%"
-    return f"{number:.1f}" if "age in" in question else f"{number:,.0f}"
+    """A number in the unit of its question."""
+    return shown_number(KIND[question], number)
 
 
 def cell(answer: dict[str, Any]) -> str:
     """An answer with its interval; a cross where the truth is outside."""
-    value, low, high = (shown(answer[name], answer["question"]) for name in ("estimate", "low", "high"))
-    unit = " points" if value.endswith(" points") else ""
-    value, low, high = (text.removesuffix(" points") for text in (value, low, high))
-    return f"{value} ({low} to {high}){unit}{'' if answer['holds'] else ' ✗'}"
+    text = shown_interval(KIND[answer["question"]], answer["estimate"], answer["low"], answer["high"])
+    return f"{text}{'' if answer['holds'] else ' ✗'}"
 
 
 def table(forms: dict[str, list[dict[str, Any]]], names: Sequence[str]) -> str:

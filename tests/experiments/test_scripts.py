@@ -38,6 +38,7 @@ def test_there_is_an_experiment_for_each_document_of_figures() -> None:
         "bpg",
         "bpg_survival",
         "choosing",
+        "column_weights",
         "cor_split",
         "decoupled",
         "ends",

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ERROR = "query-error"
+TECHNIQUES_IN_A_TABLE = 4
+"""Of the questions: each answer has an interval."""
 
 
 def comparison_page(
@@ -47,9 +49,16 @@ def comparison_page(
             }
             for label, way, refusal in rows
         ],
+        questions=document["questions"],
+        blocks=_blocks([label for label, _, refusal in rows if not refusal]),
         pareto=picture(lambda axes: _draw(axes, points), size=(5.4, 3.8)) if points else "",
         front=list(front),
     )
+
+
+def _blocks(labels: Sequence[str]) -> list[Sequence[str]]:
+    """The techniques in tables that fit a page."""
+    return [labels[at : at + TECHNIQUES_IN_A_TABLE] for at in range(0, len(labels), TECHNIQUES_IN_A_TABLE)]
 
 
 def exposure_points(document: Mapping[str, Any]) -> dict[str, tuple[float, float]]:

@@ -7,6 +7,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from reanon_core.estimate.ten_questions import shown_interval, shown_number
+
 if TYPE_CHECKING:
     from jinja2 import Environment
     from matplotlib.axes import Axes
@@ -76,4 +78,23 @@ def figure(number: Any) -> str:
     return "–" if number is None else f"{number:,.4g}" if abs(number) < 10_000 else f"{number:,.0f}"
 
 
-_FILTERS: dict[str, Callable[[Any], str]] = {"whole": whole, "share": share, "figure": figure}
+def answer(answer: Any, kind: str) -> str:
+    """An answer to a question with its interval; a dash if there is none, a cross where the truth is outside."""
+    if answer["estimate"] is None:
+        return "–"
+    text = shown_interval(kind, answer["estimate"], answer["low"], answer["high"])
+    return f"{text} ✗" if answer["holds"] is False else text
+
+
+def truth(number: Any, kind: str) -> str:
+    """The true answer to a question; a dash if there is none."""
+    return "–" if number is None else shown_number(kind, number)
+
+
+_FILTERS: dict[str, Callable[..., str]] = {
+    "whole": whole,
+    "share": share,
+    "figure": figure,
+    "answer": answer,
+    "truth": truth,
+}

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 STYLES = ((INK, "-"), (RED, "--"), (GREY, ":"))
 MOST_TICKS = 8
+FEW_BARS = 6
+"""Fewer upright bars than this do not grow wider."""
 
 
 def bars(values: Sequence[tuple[str, float]], axis: str) -> str:
@@ -48,6 +50,8 @@ def columns(values: Sequence[tuple[str, float]], across: str, up: str) -> str:
 
     def draw(axes: "Axes") -> None:
         axes.bar(range(len(values)), [value for _, value in values], color=INK, width=0.7)
+        room = 0.6 + max(0, FEW_BARS - len(values)) / 2
+        axes.set_xlim(-room, len(values) - 1 + room)
         axes.set_xticks(range(len(values)), [name for name, _ in values])
         axes.set_xlabel(across)
         axes.set_ylabel(up)

@@ -69,6 +69,14 @@ def test_intervals_hold_the_truth_nine_times_in_ten(technique: object, form: str
     assert np.mean(held) >= 0.88
 
 
+def test_a_median_between_two_people_is_half_way_and_its_interval_reaches_both() -> None:
+    table = pd.DataFrame({"group_id": range(4), "age_min": [10, 20, 40, 50], "ill": list("abab")})
+    release = ReleaseEstimates(table=table.assign(age_max=table["age_min"]), sensitive="ill")
+    median = release.quantile("age")
+    assert median.value == pytest.approx(30, abs=0.6)
+    assert median.low <= 20 < 40 <= median.high
+
+
 def test_every_kind_of_question_has_an_estimate_and_a_truth() -> None:
     releases, frames = published(reanon.Mondrian(k=10))
     questions = [

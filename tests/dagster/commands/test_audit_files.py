@@ -19,6 +19,7 @@ from reanon_dagster.series.series_file import load_schema
 from reanon_dagster.sources.external_releases import read_external_releases, read_people
 
 SCHEMA = "id: name\nquasi_identifiers: {age: {}, zip: {}}\nsensitive: disease\n"
+KEYS = ("decimal", "id", "optional", "other", "quasi_identifiers", "sensitive")
 TREE = "primary,school,any\nsecondary,school,any\nbachelor,higher,any\nmaster,higher,any\n"
 TRUTH = {"Bob": "dyspepsia", "David": "gastritis"}
 NOTATIONS: dict[str, Callable[[int, int], str]] = {
@@ -70,7 +71,7 @@ def audit(folder: Path, *more: str, releases: Sequence[str] = ("first.csv", "sec
 
 def exposed(folder: Path, releases: Sequence[str]) -> dict[str, str]:
     """Whom the intersection attack exposes, by name."""
-    id_column, schema, _ = load_schema(folder / "schema.yaml")
+    id_column, schema, *_ = load_schema(folder / "schema.yaml")
     files = [folder / name for name in releases]
     history = read_external_releases(files, schema)
     knowledge = read_people(folder / "people.csv", schema, id_column, release_names(files))
@@ -189,7 +190,7 @@ def test_counterfeits_are_read_beside_a_table_of_reanons_own_and_nowhere_else(tm
     assert main(["publish", str(series), "--quiet"]) == 0
     folder = tmp_path / "published" / "clinic" / "r1"
     total = json.loads((folder / "manifest.json").read_text())["counterfeits"]
-    _, schema, _ = load_schema(series)
+    _, schema, *_ = load_schema(series)
     (folder / "another.csv").write_bytes((folder / "table.csv").read_bytes())
     files = [folder / "table.csv", folder / "table.parquet", folder / "another.csv"]
     assert [one.auxiliary.total for one in read_external_releases(files, schema).releases] == [total, total, 0]
@@ -205,13 +206,13 @@ def test_releases_are_called_by_their_file_or_else_by_their_folder() -> None:
 
 
 def test_a_whole_series_file_is_a_schema_too(tmp_path: Path) -> None:
-    id_column, schema, _ = load_schema(write_series(tmp_path))
+    id_column, schema, *_ = load_schema(write_series(tmp_path))
     assert (id_column, schema.names, schema.sensitive.name) == ("patient", ("age", "zip"), "disease")
 
 
 def test_a_schema_file_may_leave_the_id_column_out(tmp_path: Path) -> None:
     (tmp_path / "schema.yaml").write_text("quasi_identifiers: {age: {}}\nsensitive: {column: disease, values: [flu]}\n")
-    id_column, schema, _ = load_schema(tmp_path / "schema.yaml")
+    id_column, schema, *_ = load_schema(tmp_path / "schema.yaml")
     assert id_column == "id"
     assert schema.sensitive.closed
 
@@ -227,7 +228,7 @@ def test_every_problem_of_a_schema_file_is_said_at_once(tmp_path: Path) -> None:
     assert str(error.value).splitlines() == [
         "quasi_identifiers.zip.kind (post) must be one of numeric, date, categorical",
         "sensitive.column must be given",
-        "key title must be one that reanon knows; known here: id, optional, other, quasi_identifiers, sensitive",
+        f"key title must be one that reanon knows; known here: {', '.join(KEYS)}",
         "key quasi_identifier must be one that reanon knows; did you mean quasi_identifiers?",
         "age: domain (9, 1) must have its lower end first",
         "edu: taxonomy (no.csv) must be a readable file; paths start at the series' folder",

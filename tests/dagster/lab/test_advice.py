@@ -1,6 +1,7 @@
 """Advice: its bounds are those of the counts, its reasons are in the data, and what it recommends can be published."""
 
 import json
+from datetime import date
 from pathlib import Path
 
 import pandas as pd
@@ -12,8 +13,10 @@ from reanon_dagster.cli import main
 from reanon_dagster.lab.advice_grid import Cell, Measured, cells, numbers_tried
 from reanon_dagster.lab.applicability import applicability, eligibilities, table_facts
 from reanon_dagster.lab.rehearsal import Obstacle, RehearsedRelease
-from reanon_dagster.lab.snapshots_on_disk import coded_snapshots
+from reanon_dagster.lab.snapshots_on_disk import snapshots_on_disk
 from reanon_dagster.series.series_file import load_series
+
+TODAY = date(2030, 1, 1)
 
 
 def advised(path: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict, str]:
@@ -41,7 +44,7 @@ def largest_by_hand(frames: dict[str, pd.DataFrame]) -> int:
 def test_the_largest_m_is_eligible_in_every_release_and_the_next_one_is_not(tmp_path: Path, surplus: int) -> None:
     frames = with_surplus(lively(releases=4, size=72), "r3", surplus)
     series = load_series(write_series(tmp_path, snapshots=frames))
-    found = eligibilities(list(frames), coded_snapshots(series, list(frames), 0))
+    found = eligibilities(list(frames), snapshots_on_disk(series, TODAY).read())
     largest = min(one.largest for one in found if one.largest is not None)
     assert largest == largest_by_hand(frames)
     assert all(one.most * largest <= one.new for one in found)
@@ -106,7 +109,7 @@ def test_what_people_do_decides_which_techniques_apply(tmp_path: Path) -> None:
     def reasons(second: pd.DataFrame, adversary: str = "presence") -> dict[str, tuple[tuple[str, ...], dict]]:
         series = load_series(write_series(tmp_path, snapshots={"r1": frame, "r2": second}))
         names = ["r1", "r2"]
-        facts = table_facts(series, names, coded_snapshots(series, names, 0))
+        facts = table_facts(series, names, snapshots_on_disk(series, TODAY).read())
         found = applicability(series, facts, adversary)  # type: ignore[arg-type]
         return {one.technique: (one.reasons, dict(one.additions)) for one in found}
 
@@ -125,7 +128,7 @@ def test_what_people_do_decides_which_techniques_apply(tmp_path: Path) -> None:
 def test_where_one_value_has_most_of_the_new_people_only_the_way_on_applies(tmp_path: Path) -> None:
     frames = {"r1": people(60), "r2": pd.concat([people(60), people(68).iloc[60:].assign(disease="flu")])}
     series = load_series(write_series(tmp_path, snapshots=frames))
-    facts = table_facts(series, list(frames), coded_snapshots(series, list(frames), 0))
+    facts = table_facts(series, list(frames), snapshots_on_disk(series, TODAY).read())
     assert facts.largest_m == 1
     found = {one.technique: one for one in applicability(series, facts, "presence")}
     assert found["m-invariance"].applies
@@ -159,7 +162,7 @@ def test_what_else_the_file_sets_for_its_technique_stays(tmp_path: Path) -> None
     frames = {"r1": people(120), "r2": people(120)}
     text = SERIES.replace("m: 3}", "m: 3, assignment: stable}") + "publish: {form: decoupled, k: 7}\n"
     series = load_series(write_series(tmp_path, text=text, snapshots=frames))
-    facts = table_facts(series, list(frames), coded_snapshots(series, list(frames), 0))
+    facts = table_facts(series, list(frames), snapshots_on_disk(series, TODAY).read())
     grid = cells(series, facts, applicability(series, facts, "presence"))
     own = [one for one in grid if one.technique == "m-invariance"]
     assert all(one.parameters["assignment"] == "stable" for one in own)

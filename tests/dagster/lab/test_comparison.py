@@ -14,6 +14,7 @@ from reanon_core.catalog import ATTACKS, TECHNIQUES
 from reanon_dagster.cli import main
 from reanon_dagster.lab import comparison, comparison_run
 from reanon_dagster.lab.comparison import Outcome
+from reanon_dagster.lab.comparison_document import answer_summary
 from reanon_dagster.lab.pareto import pareto_front
 
 Cells = dict[tuple[str, str], dict[str, Any]]
@@ -43,7 +44,7 @@ def cells(document: dict[str, Any]) -> Cells:
 
 
 def test_the_answer_has_the_shape_of_the_contract(document: dict[str, Any]) -> None:
-    assert set(document) == {"cells", "metrics", "seconds"}
+    assert set(document) == {"cells", "metrics", "seconds", "questions"}
     assert all(set(cell) == {"technique", "attack", "exposed", "of", "note"} for cell in document["cells"])
     assert all(set(one) == {"technique", "metric", "value"} for one in document["metrics"])
     compared = {cell["technique"] for cell in document["cells"]}
@@ -257,3 +258,38 @@ def test_two_processes_find_what_one_finds(
     assert main(["compare", str(path), "--quiet", "--attack", ",".join(QUICK), "--json", str(answer)]) == 0
     found = json.loads(answer.read_text())
     assert (found["cells"], found["metrics"]) == (document["cells"], document["metrics"])
+
+
+def test_the_questions_are_the_same_for_all_and_exact_values_answer_them(document: dict[str, Any]) -> None:
+    published = set(document["seconds"])
+    assert len(document["questions"]) >= 8
+    for question in document["questions"]:
+        assert {answer["technique"] for answer in question["answers"]} == published
+        exact = next(answer for answer in question["answers"] if answer["technique"] == "without-ids")
+        assert exact["holds"] is True
+        if question["kind"] != "quantile":  # only so many places are tried for a quantile
+            assert exact["estimate"] == pytest.approx(question["truth"])
+    held, of, error = answer_summary(document["questions"], "m-invariance")
+    assert of == len(document["questions"])
+    assert 0 <= held <= of
+    assert error is not None
+    assert error > 0
+
+
+def test_a_question_that_a_release_cannot_answer_says_why(tmp_path: Path) -> None:
+    text = SMALL.replace("[r1, r2, r3]}", "[r1, r2], columns: {r2: [age, disease]}}")
+    path = write_series(
+        tmp_path, text=text.replace("{name: m-invariance, m: 3}", "{name: sequential, ell: 2}"), snapshots=lively(2, 60)
+    )
+    answer, page = tmp_path / "answer.json", tmp_path / "page.html"
+    options = ["--technique", "without-ids", "--attack", "intersection", "--json", str(answer), "--html", str(page)]
+    assert main(["compare", str(path), "--quiet", *options]) == 0
+    asked = {one["question"]: one["answers"][0] for one in json.loads(answer.read_text())["questions"]}
+    unanswered = {text: one for text, one in asked.items() if one["estimate"] is None}
+    assert unanswered
+    assert all("age" not in text for text in unanswered)
+    assert all(
+        "name a column that the release shows" in one["note"] or "column" in one["note"] for one in unanswered.values()
+    )
+    assert all(one["holds"] is None for one in unanswered.values())
+    assert "Questions without an answer" in page.read_text()

@@ -13,7 +13,8 @@ from reanon_core.model.ledger import Ledger
 from reanon_core.replay import replay
 from reanon_dagster.cli import main
 from reanon_dagster.lab.baseline import exact_entry
-from reanon_dagster.report.ledger_numbers import candidates_over_time, churn, example, exposed_over_time, naive_ledger
+from reanon_dagster.report.exposure import candidates_over_time, exposed_people
+from reanon_dagster.report.ledger_numbers import churn, example, naive_ledger
 from reanon_dagster.report.margins import margins
 from reanon_dagster.report.pages.public_page import promise_of
 from reanon_dagster.series.series_file import load_series
@@ -113,9 +114,9 @@ def test_exposure_and_the_example_agree_with_the_releases(clinic: Path) -> None:
     series, ledger = load_series(clinic), ledger_of(clinic)
     naive = naive_ledger(series, ledger)
     assert naive is not None
-    own, other = candidates_over_time(ledger), candidates_over_time(naive)
-    assert exposed_over_time(own) == [0, 0, 0]
-    assert 0 == exposed_over_time(other)[0] < exposed_over_time(other)[-1]
+    own, other = (candidates_over_time(one.history(), one.knowledge()) for one in (ledger, naive))
+    assert exposed_people(own) == [0, 0, 0]
+    assert 0 == exposed_people(other)[0] < exposed_people(other)[-1]
     steps = example(ledger, ["r1", "r2", "r3"], own, other)
     assert all(len(step.series) >= 3 for step in steps)
     assert set(steps[-1].series) <= set(steps[0].series)

@@ -1,0 +1,127 @@
+"""Would weights on columns help? Groups are cut with lengths of some columns counted several times.
+
+    python tests/experiments/column_weights.py            # two minutes of CPU: prints, and writes column-weights.json
+    python tests/experiments/column_weights.py --rows 2000 --seeds 1 --out build/figures
+
+The ten questions of ten_questions.py use sex, age, marital status and education, not race. The weights are declared, so
+they tell nothing about people. They are not part of reanon: this script puts them in where lengths are made comparable.
+docs/ten-questions.md quotes the result.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "tests" / "experiments")]
+
+import ends  # noqa: E402
+import ten_questions  # noqa: E402
+
+import reanon_core as reanon  # noqa: E402
+from reanon_core.catalog import build_technique  # noqa: E402
+from reanon_core.estimate.questions import ReleaseEstimates  # noqa: E402
+from reanon_core.estimate.ten_questions import Comparison, compare_answers  # noqa: E402
+from reanon_core.model.arrays import Int64  # noqa: E402
+from reanon_core.recoding.attribute_scales import length_scales  # noqa: E402
+
+COLUMNS = ("age", "sex", "race", "marital-status", "education")
+WEIGHTS: dict[str, tuple[int, ...]] = {
+    "none": (1, 1, 1, 1, 1),
+    "all but race, 3": (3, 3, 1, 3, 3),
+    "sex 4": (1, 4, 1, 1, 1),
+    "age 4": (4, 1, 1, 1, 1),
+    "age and sex 4": (4, 4, 1, 1, 1),
+}
+FORMS = ("m-invariance", "cor-split", "bpg", "mondrian")
+PLACES = (
+    "reanon_core.techniques.m_invariance.technique",
+    "reanon_core.techniques.cor_split.bucket_partition",
+    "reanon_core.techniques.bpg.technique",
+    "reanon_core.recoding.mondrian",
+)
+"""The modules that make lengths comparable before they cut."""
+
+
+def weighted(weights: tuple[int, ...]) -> Callable[[Int64, int], Int64]:
+    """The scales of lengths, times the weights."""
+    return lambda spans, terms: length_scales(spans, terms * max(weights)) * np.array(weights, np.int64)
+
+
+def measured(population: ends.Population, form: str, rows: int, seed: int) -> tuple[list[Comparison], float]:
+    """The ten questions, and the mean query error."""
+    technique, _ = ten_questions.FORMS[form]
+    parameters = {name: value for name, value in technique.items() if name != "name"}
+    series = reanon.Series(
+        id="id",
+        sensitive="occupation",
+        quasi_identifiers=population.columns(None),
+        technique=build_technique(str(technique["name"]), parameters),
+        seed=seed,
+    )
+    frames = ten_questions.snapshots(population.people, rows, seed, leave=True)
+    published = [series.publish(frame, name=name) for name, frame in zip(ten_questions.RELEASES, frames, strict=True)]
+    orders = ten_questions.value_orders(population)
+    releases = [
+        ReleaseEstimates(table=one, counterfeits=one.counterfeits, orders=orders, manifest={"withheld": one.withheld})
+        for one in published
+    ]
+    found = compare_answers(ten_questions.QUESTIONS, releases, frames)
+    return found, float(np.mean(list(series.query_error().values())))
+
+
+def summary(
+    population: ends.Population, form: str, rows: int, seeds: int, weights: tuple[int, ...]
+) -> dict[str, float]:
+    """Means over the seeds: how far off the questions on columns are, how many intervals hold, and the query error."""
+    off, held, errors = [], [], []
+    with ExitStack() as stack:
+        for place in PLACES:
+            stack.enter_context(patch(f"{place}.length_scales", weighted(weights)))
+        for seed in range(21, 21 + seeds):
+            found, error = measured(population, form, rows, seed)
+            counted = [one for one in found if one.question.kind != "change"]
+            off.append([abs(one.estimate.value - one.truth) / abs(one.truth) for one in counted])
+            held.append(sum(one.holds for one in found))
+            errors.append(error)
+    by_question = np.mean(off, axis=0)
+    return {
+        "typical answer": round(float(np.median(by_question)), 4),
+        "mean answer": round(float(np.mean(by_question)), 4),
+        "held": round(float(np.mean(held)), 1),
+        "query error": round(float(np.mean(errors)), 4),
+    }
+
+
+def main() -> int:
+    """Print every form with every weighting, and write them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=12_000, help="people in a release")
+    parser.add_argument("--seeds", type=int, default=3, help="draws of people")
+    parser.add_argument("--adult", type=Path, default=ends.ADULT, help="the folder of adult.csv")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "figures", help="folder for column-weights.json")
+    given = parser.parse_args()
+    population = ends.adult(30_000, given.adult)
+    if population is None:
+        print(f"{given.adult} is not there", file=sys.stderr)
+        return 2
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for form in FORMS:
+        found[form] = {}
+        for name, weights in WEIGHTS.items():
+            found[form][name] = summary(population, form, given.rows, given.seeds, weights)
+            print(f"{form:14} {name:16} {found[form][name]}", flush=True)
+    given.out.mkdir(parents=True, exist_ok=True)
+    kept = {"rows": given.rows, "seeds": given.seeds, "columns": COLUMNS, "weights": WEIGHTS, "forms": found}
+    (given.out / "column-weights.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

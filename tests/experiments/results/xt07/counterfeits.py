@@ -8,24 +8,23 @@ from experiments.results.figure import Figure, Numbers
 from experiments.results.panels import Picture, legend, line, panels
 from experiments.results.t_series import SEEDS, Scale, spread, value_counts
 from experiments.results.xt07.scales import POPULATIONS, SHARES, TITLES, fixed_m, series_scale, swept_m
+from experiments.results.xt07.ways import DEFAULT, PAPER
 
 from reanon_core.model.arrays import Int64
 from reanon_core.techniques.m_invariance.technique import MInvariance
 
-PAPER = MInvariance(m=2, balancing="filled", assignment="paper")
 DEEP = MInvariance(m=2, balancing="filled")
-DEFAULT = MInvariance(m=2)
 
 LINES: dict[str, tuple[MInvariance, Leaving, bool]] = {
     "the paper's way": (PAPER, "random", False),
-    "the paper's way, the oldest leave": (PAPER, "oldest", False),
+    "the paper's way, the oldest leave first": (PAPER, "oldest", False),
     "the paper's way, equal shares": (PAPER, "random", True),
-    "the paper's way, equal shares, the oldest leave": (PAPER, "oldest", True),
+    "the paper's way, equal shares, the oldest leave first": (PAPER, "oldest", True),
     "filled, deep": (DEEP, "random", False),
     "default: blind, deep": (DEFAULT, "random", False),
 }
 """The technique, who leaves, and whether all values are equally frequent instead of as in the population."""
-SWEPT = ("the paper's way", "the paper's way, the oldest leave", "filled, deep", "default: blind, deep")
+SWEPT = ("the paper's way", "the paper's way, the oldest leave first", "filled, deep", "default: blind, deep")
 
 
 def figure_5(population: str, small: bool) -> Numbers:

@@ -77,7 +77,7 @@ def test_a_step_over_counts_needs_as_many_counterfeits_as_the_release(technique:
         for bucket, value in zip(signature.tolist(), snapshot.sensitive[known].tolist(), strict=True):
             first, last = state.signatures.offsets[bucket : bucket + 2]
             old[first + state.signatures.values[first:last].tolist().index(value)] += 1
-        plan, _ = count_step(technique, state.signatures, old, pool)
+        _, plan = count_step(technique, state.signatures, old, pool)
         assert int(plan.counterfeits.sum()) == made.auxiliary.total
         assert plan.signatures.tuples == made.state.signatures.tuples
         counterfeits.append(made.auxiliary.total)

@@ -5,7 +5,7 @@ from statistics import median
 
 import numpy as np
 from experiments.results.figure import Figure, Numbers
-from experiments.results.panels import Picture, legend, line, panels
+from experiments.results.panels import Picture, legend, line, panels, swept_axis
 from experiments.results.t_series import SEEDS, Scale, snapshots, spread
 from experiments.results.xt07.scales import POPULATIONS, SHARES, TITLES, fixed_m, series_scale, swept_m
 from experiments.results.xt07.ways import WAYS, with_m
@@ -57,7 +57,7 @@ def draw_9(document: dict[str, Numbers]) -> Picture:
             for number, (way, spreads) in enumerate(numbers[f"cpu seconds by {swept}"].items()):
                 line(panel, numbers[swept], spreads, way, number)
             panel.set_ylim(bottom=0)
-            panel.set_xlabel(swept, fontsize=9)
+            swept_axis(panel, swept, numbers[swept])
             panel.set_ylabel("CPU seconds a release", fontsize=9)
     legend(picture, listed[0])
     return picture

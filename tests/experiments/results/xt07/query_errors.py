@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 from experiments.results.figure import Figure, Numbers
-from experiments.results.panels import Picture, legend, line, panels
+from experiments.results.panels import Axes, Picture, legend, line, panels, swept_axis
 from experiments.results.query_error_series import errors
 from experiments.results.t_series import SEEDS, Scale, snapshots, spread
 from experiments.results.xt07.scales import POPULATIONS, SHARES, TITLES, fixed_m, series_scale, swept_m
@@ -83,7 +83,8 @@ def draw_7(document: dict[str, Numbers]) -> Picture:
             for number, (way, spreads) in enumerate(of["lines"].items()):
                 share = f"r = {EXTREMES[column]:.1%} of the rows"
                 line(panel, of["release"], spreads, f"{way}, {share}", 2 * column + number)
-        _error_axis(panel, "release")
+        panel.set_xlabel("release", fontsize=9)
+        _error_axis(panel)
     legend(picture, listed[0], columns=2)
     return picture
 
@@ -97,14 +98,14 @@ def draw_8(document: dict[str, Numbers]) -> Picture:
         for panel, numbers in zip(half, document.values(), strict=False):
             for number, (way, spreads) in enumerate(numbers[f"by {swept}"].items()):
                 line(panel, numbers[swept], spreads, way, number)
-            _error_axis(panel, swept)
+            swept_axis(panel, swept, numbers[swept])
+            _error_axis(panel)
     legend(picture, listed[0])
     return picture
 
 
-def _error_axis(panel, label: str) -> None:  # type: ignore[no-untyped-def]
+def _error_axis(panel: Axes) -> None:
     panel.set_ylim(bottom=0)
-    panel.set_xlabel(label, fontsize=9)
     panel.set_ylabel("median relative error", fontsize=9)
 
 

@@ -32,22 +32,23 @@ def read_excel(
     _require_workbook(content, label, limit)
     try:
         book = fastexcel.read_excel(content)
-    except fastexcel.FastExcelError:
+        at = _sheet(book.sheet_names, sheet, label)
+        names = _names(book, at)
+        require_once(names, columns, label)
+        present = [name for name in names if name in columns]
+        if id_column in present:
+            _require_one_type(fastexcel, book, at, names.index(id_column), f"{label}: {id_column}")
+        table = _cells(book, at, names, present, label)
+    except fastexcel.FastExcelError:  # its text may quote a cell
         raise InvalidSnapshot(_no_workbook(label)) from None
-    at = _sheet(book.sheet_names, sheet, label)
-    names = _names(book, at)
-    require_once(names, columns, label)
-    present = [name for name in names if name in columns]
-    if id_column in present:
-        _require_one_type(fastexcel, book, at, names.index(id_column), f"{label}: {id_column}")
-    return with_exact_ids(_cells(book, at, names, present, label), id_column, label, LARGEST_ID), names
+    return with_exact_ids(table, id_column, label, LARGEST_ID), names
 
 
 def _require_workbook(content: bytes, label: str, limit: int) -> None:
     """Refuse what is no workbook, or unpacks to more than the limit."""
     try:
         size = sum(part.file_size for part in zipfile.ZipFile(io.BytesIO(content)).infolist())
-    except zipfile.BadZipFile:
+    except (zipfile.BadZipFile, NotImplementedError):  # the latter for a version of zip that does not exist
         raise InvalidSnapshot(_no_workbook(label)) from None
     require_size(size, limit, label)
 
@@ -76,7 +77,7 @@ def _require_one_type(fastexcel: Any, book: Any, at: int, position: int, what: s
     """Refuse ids of which some are text and some are numbers: 7 and 007 may be one person or two."""
     try:
         book.load_sheet(at, use_columns=[position], dtype_coercion="strict", schema_sample_rows=None)
-    except fastexcel.FastExcelError:
+    except fastexcel.UnsupportedColumnTypeCombinationError:
         raise InvalidSnapshot(Problem(what, "be text in all rows, or whole numbers in all rows")) from None
 
 

@@ -1,5 +1,8 @@
 """Ids of formats that keep numbers as floating point: exact, or refused without quoting one."""
 
+import random
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +12,9 @@ from builders.series import declared
 from builders.snapshots import KEY, person, rows, sentences_of
 
 from reanon_core.model.arrays import MISSING
+from reanon_core.model.errors import InvalidSnapshot
 from reanon_dagster.series.series import Series
-from reanon_dagster.sources.kinds import extra_packages
+from reanon_dagster.sources.kinds import extra_packages, readstat_process
 from reanon_dagster.sources.snapshot_reader import read_snapshot
 
 ENDINGS = ("xlsx", "dta", "sav", "xpt")
@@ -83,9 +87,33 @@ def test_ids_that_are_text_stay_as_they_are(tmp_path: Path, ending: str) -> None
 def test_what_is_no_such_file_is_a_plain_sentence(tmp_path: Path, ending: str) -> None:
     write(people(1.0, 2.0), tmp_path / f"r1.{ending}")
     whole = (tmp_path / f"r1.{ending}").read_bytes()
-    for content in (b"", b"nonsense", b"PK\x03\x04 nonsense", whole[: len(whole) // 2]):
+    for content in (b"", b"PK\x03\x04 nonsense", whole[: len(whole) // 2]):
         (tmp_path / f"r1.{ending}").write_bytes(content)
         assert f"r1.{ending} must be a" in refusal(tmp_path, ending), content[:20]
+
+
+@pytest.mark.parametrize(("ending", "times"), [("xlsx", 100), ("dta", 3), ("sav", 3), ("xpt", 3)])
+def test_a_damaged_file_is_read_or_refused_and_nothing_else(tmp_path: Path, ending: str, times: int) -> None:
+    path, dice = tmp_path / f"r1.{ending}", random.Random(1)
+    write(people(*range(30)), path)
+    whole = path.read_bytes()
+    for _ in range(times):
+        content = bytearray(whole)
+        for _ in range(dice.choice([1, 5, 30])):
+            content[dice.randrange(len(content))] = dice.randrange(256)
+        path.write_bytes(content)
+        with suppress(InvalidSnapshot):
+            assert read_snapshot(series(tmp_path, ending, age="{missing: separate}"), "r1", KEY, ()).rows
+
+
+@pytest.mark.parametrize("ending", ["dta", "sav", "xpt"])
+def test_a_file_that_crashes_its_parser_is_refused(
+    tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(people(1.0), tmp_path / f"r1.{ending}")
+    crash = (sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+    monkeypatch.setattr(readstat_process, "COMMAND", crash)
+    assert "file that can be read; it is damaged or of another kind" in refusal(tmp_path, ending)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

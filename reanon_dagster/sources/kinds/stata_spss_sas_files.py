@@ -30,6 +30,6 @@ def read_statistics_file(
     extra_package("pyreadstat", extra, label)
     table = parse_apart(content, columns, function=function, labels=labels)
     if table is None:
-        rule = f"be a {program} file that can be read"
+        rule = f"be a file of {program} that can be read"
         raise InvalidSnapshot(Problem(label, rule, help="it is damaged or of another kind; write it again"))
     return with_exact_ids(table, id_column, label), column_names(table)

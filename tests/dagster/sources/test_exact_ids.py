@@ -113,7 +113,7 @@ def test_a_file_that_crashes_its_parser_is_refused(
     write(people(1.0), tmp_path / f"r1.{ending}")
     crash = (sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     monkeypatch.setattr(readstat_process, "COMMAND", crash)
-    assert "file that can be read; it is damaged or of another kind" in refusal(tmp_path, ending)
+    assert "that can be read; it is damaged or of another kind" in refusal(tmp_path, ending)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

@@ -10,5 +10,5 @@ def run(options: argparse.Namespace) -> int:
     """Write the example; existing files are never overwritten."""
     write_example(options.folder)
     series = options.folder / "series.yaml"
-    say(f"wrote {series} and an example beside it; next: reanon backfill {series}", quiet=options.quiet)
+    say(f"wrote {series} and an example beside it; next: reanon rehearse {series}", quiet=options.quiet)
     return 0

@@ -29,6 +29,10 @@ LEGEND = (
     "the release did not select; exposed: people for whom all releases up to this one leave a single value (attack "
     "intersection)"
 )
+ONE_DRAW = (
+    "this is one random draw: withheld people and counterfeits differ from run to run, and the real releases may have "
+    "several times as many; rehearse more than once to see how much"
+)
 PROJECTED = (
     "projected releases have no snapshot: they repeat the churn between two of the latest snapshots with people drawn "
     "at random. They show what happens if things go on like this, and forecast nothing"
@@ -110,7 +114,11 @@ def _show(
         warn(f"{series.name}: {releases[-1].release} blocks the releases after it, so {rest} cannot be rehearsed")
     for sentence in _attack_sentences(attacks):
         say(f"{series.name}: all rehearsed releases together: {sentence}", quiet=quiet)
+    if any(one.refused for one in releases if not one.projected):
+        warn(f"{series.name}: `reanon advise` says which techniques and parameters get through these snapshots")
     say(LEGEND, quiet=quiet)
+    if any(one.counterfeits or one.withheld for one in releases):
+        say(ONE_DRAW, quiet=quiet)
     say(f"query error: {MEANING}", quiet=quiet)
     if any(one.projected for one in releases):
         say(PROJECTED, quiet=quiet)

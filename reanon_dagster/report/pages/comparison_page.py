@@ -49,11 +49,21 @@ def comparison_page(
             }
             for label, way, refusal in rows
         ],
+        attack_notes=_notes(document["cells"], [label for label, _, refusal in rows if not refusal]),
         questions=document["questions"],
         blocks=_blocks([label for label, _, refusal in rows if not refusal]),
         pareto=picture(lambda axes: _draw(axes, points), size=(5.4, 3.8)) if points else "",
         front=list(front),
     )
+
+
+def _notes(cells: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> dict[str, dict[str, list[str]]]:
+    """For each attack its notes, and the techniques that each one is about: many say the same."""
+    notes: dict[str, dict[str, list[str]]] = {}
+    for cell in cells:
+        if cell["technique"] in labels:
+            notes.setdefault(cell["attack"], {}).setdefault(cell["note"], []).append(cell["technique"])
+    return notes
 
 
 def _blocks(labels: Sequence[str]) -> list[Sequence[str]]:

@@ -41,6 +41,7 @@ def test_a_dead_end_in_the_third_release_is_found_with_its_date_and_nothing_is_w
     assert results == [("r1", False, True), ("r2", False, True), ("r3", True, False)]
     assert "release r3 would be refused: new rows are not 3-eligible" in err
     assert "r3 blocks the releases after it, so r4 cannot be rehearsed" in err
+    assert "`reanon advise` says which techniques and parameters get through these snapshots" in err
     assert "nothing is written" in out
 
 

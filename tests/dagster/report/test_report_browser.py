@@ -12,6 +12,7 @@ pytestmark = [
     pytest.mark.server,
     pytest.mark.skipif(chromium() is None, reason="chromium is not installed (apt-get install chromium)"),
 ]
+ELSEWHERE = Path(__file__).parents[3] / "data" / "elsewhere"
 PHONE = 390
 A4 = 680
 """The width of A4 without margins of 15 mm, in pixels."""
@@ -29,17 +30,29 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     assert main(["report", str(path), "--quiet", "--public", "--out", str(found["public"])]) == 0
     options = ["--attack", "intersection,linkage", "--html", str(found["comparison"])]
     assert main(["compare", str(path), "--quiet", *options]) == 0
+    found["audit"] = folder / "audit.html"
+    files = [str(ELSEWHERE / name) for name in ("2023.csv", "2024.csv")]
+    given = ["--schema", str(ELSEWHERE / "schema.yaml"), "--people", str(ELSEWHERE / "people.csv")]
+    assert main(["audit", "--releases", *files, *given, "--html", str(found["audit"]), *quickly[:1]]) == 0
     return found
 
 
-@pytest.mark.parametrize("kind", ["internal", "public", "comparison"])
+SHOWN = {
+    "internal": ("m-invariance", "holds"),
+    "public": ("m-invariance", "holds"),
+    "comparison": ("m-invariance", "People exposed", "Questions of an analyst"),
+    "audit": ("12 of 78 people are exposed", "Cannot see"),
+}
+
+
+@pytest.mark.parametrize("kind", SHOWN)
 def test_a_page_opens_without_error_or_request_fits_a_telephone_and_can_be_printed(
     pages: dict[str, Path], kind: str, tmp_path: Path
 ) -> None:
     with browsing(width=PHONE, height=900) as page:
         page.watch()
         page.open(pages[kind].as_uri())
-        page.show("m-invariance", "holds" if kind != "comparison" else "People exposed")
+        page.show(*SHOWN[kind])
         asked = [event["request"]["url"] for event in page.told("Network.requestWillBeSent")]
         assert pages[kind].as_uri() in asked
         assert [url for url in asked if not url.startswith(("data:", "file:"))] == []

@@ -108,7 +108,8 @@ def compare_one(
     try:
         technique = None if compared.is_baseline else compared.built(background)
         entries, outcome.seconds = timed(
-            _entries(compared, technique, snapshots, releases), lambda done: tell(f"release {done} of {len(releases)}")
+            compared_entries(compared, technique, snapshots, releases),
+            lambda done: tell(f"release {done} of {len(releases)}"),
         )
     except ReanonError as error:
         outcome.refusal = " ".join(str(error).splitlines())
@@ -152,7 +153,7 @@ def declared_adversary(series: "Series", *, patience: float | None = PATIENCE) -
     return Adversary(series.adversary_background, share, declared.groups == "known", patience)
 
 
-def _entries(
+def compared_entries(
     compared: ComparedTechnique,
     technique: Technique[Any, Any] | None,
     snapshots: "Sequence[Snapshot]",

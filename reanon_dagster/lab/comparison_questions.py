@@ -48,8 +48,8 @@ def asked_questions(snapshots: "Sequence[Snapshot]") -> tuple[AskedQuestion, ...
         return ()
     people = np.bincount(last.sensitive, minlength=len(last.schema.sensitive.values))
     counts = {value: float(people[code]) for code, value in enumerate(last.schema.sensitive.values) if people[code]}
-    exact = _estimates(exact_entry(last, np.random.default_rng(0)), {})
-    frames = [_frame(one) for one in tables]
+    exact = release_estimates(exact_entry(last, np.random.default_rng(0)), {})
+    frames = [people_frame(one) for one in tables]
     found = []
     for question in usual_questions(exact, counts):
         truth = true_answer(question, frames)
@@ -62,7 +62,7 @@ def answers(
 ) -> dict[str, Answer]:
     """What the releases answer, by the text of the question; only the first and the last one are asked."""
     try:
-        releases = [_estimates(one, parameters) for one in (entries[0], entries[-1])]
+        releases = [release_estimates(one, parameters) for one in (entries[0], entries[-1])]
     except ReanonError as error:
         return {one.question.text: Answer(None, None, None, str(error)) for one in questions}
     return {one.question.text: _answer(one.question, releases) for one in questions}
@@ -76,7 +76,7 @@ def _answer(question: Question, releases: Sequence[ReleaseEstimates]) -> Answer:
     return Answer(float(found.value), float(found.low), float(found.high), "; ".join(found.notes))
 
 
-def _estimates(entry: "Entry", parameters: Mapping[str, object]) -> ReleaseEstimates:
+def release_estimates(entry: "Entry", parameters: Mapping[str, object]) -> ReleaseEstimates:
     """The release as an analyst reads it: its tables, what the manifest says, and the dictionary."""
     schema = entry.snapshot.schema
     return ReleaseEstimates(
@@ -86,7 +86,7 @@ def _estimates(entry: "Entry", parameters: Mapping[str, object]) -> ReleaseEstim
     )
 
 
-def _frame(snapshot: "Snapshot") -> "pd.DataFrame":
+def people_frame(snapshot: "Snapshot") -> "pd.DataFrame":
     """The table as pandas has it: a missing value meets no condition and is part of no mean."""
     import pandas as pd
 

@@ -24,8 +24,6 @@ sys.path[:0] = [str(ROOT / "tests" / "experiments")]
 import ends  # noqa: E402
 import ten_questions  # noqa: E402
 
-import reanon_core as reanon  # noqa: E402
-from reanon_core.catalog import build_technique  # noqa: E402
 from reanon_core.estimate.questions import ReleaseEstimates  # noqa: E402
 from reanon_core.estimate.ten_questions import Comparison, compare_answers  # noqa: E402
 from reanon_core.model.arrays import Int64  # noqa: E402
@@ -57,15 +55,7 @@ def weighted(weights: tuple[int, ...]) -> Callable[[Int64, int], Int64]:
 
 def measured(population: ends.Population, form: str, rows: int, seed: int) -> tuple[list[Comparison], float]:
     """The ten questions, and the mean query error."""
-    technique, _ = ten_questions.FORMS[form]
-    parameters = {name: value for name, value in technique.items() if name != "name"}
-    series = reanon.Series(
-        id="id",
-        sensitive="occupation",
-        quasi_identifiers=population.columns(None),
-        technique=build_technique(str(technique["name"]), parameters),
-        seed=seed,
-    )
+    series = ten_questions.series_of(form, population, seed)
     frames = ten_questions.snapshots(population.people, rows, seed, leave=True)
     published = [series.publish(frame, name=name) for name, frame in zip(ten_questions.RELEASES, frames, strict=True)]
     orders = ten_questions.value_orders(population)

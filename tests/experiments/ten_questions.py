@@ -96,11 +96,11 @@ def snapshots(people: pd.DataFrame, rows: int, seed: int, *, leave: bool) -> lis
     return found
 
 
-def publish(folder: Path, frames: Sequence[pd.DataFrame], form: str, population: ends.Population, seed: int) -> None:
-    """Publish the tables, and write what is public of them as `reanon publish` does."""
+def series_of(form: str, population: ends.Population, seed: int) -> reanon.Series:
+    """A series in memory that publishes in this form."""
     technique, to = FORMS[form]
     parameters = {name: value for name, value in technique.items() if name != "name"}
-    series = reanon.Series(
+    return reanon.Series(
         id="id",
         sensitive="occupation",
         quasi_identifiers=population.columns(None),
@@ -109,6 +109,12 @@ def publish(folder: Path, frames: Sequence[pd.DataFrame], form: str, population:
         k=10 if to else None,
         seed=seed,
     )
+
+
+def publish(folder: Path, frames: Sequence[pd.DataFrame], form: str, population: ends.Population, seed: int) -> None:
+    """Publish the tables, and write what is public of them as `reanon publish` does."""
+    technique, to = FORMS[form]
+    series = series_of(form, population, seed)
     previous = None
     for release, frame in zip(RELEASES, frames, strict=True):
         published = series.publish(frame, name=release)

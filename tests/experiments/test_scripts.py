@@ -42,6 +42,7 @@ def test_there_is_an_experiment_for_each_document_of_figures() -> None:
         "cor_split",
         "decoupled",
         "ends",
+        "estimate_ageing",
         "estimate_coverage",
         "js_reduce",
         "regions",

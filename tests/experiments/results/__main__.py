@@ -20,11 +20,11 @@ import matplotlib as mpl
 mpl.use("Agg")
 
 import matplotlib.pyplot as plt
-from experiments.results import xt07
+from experiments.results import bpg, rpb12, st15, xt07
 from experiments.results.figure import KEPT, Figure, differences, written
 from PIL import Image
 
-PAPERS = {"xt07": xt07}
+PAPERS = {"xt07": xt07, "bpg": bpg, "rpb12": rpb12, "st15": st15}
 COLOURS = 64
 """As many as a picture needs; with fewer colours a file is smaller."""
 

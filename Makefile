@@ -14,7 +14,7 @@ COMPILED := $(shell grep -rl --include='*.py' '^@compiled' reanon_core)
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all lint sbom bench trust ui docs clean
+.PHONY: help install demo test test-all lint sbom bench results trust ui docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -72,6 +72,9 @@ sbom: $(VENV)/.packages ## list what reanon runs with, and its licences, in buil
 
 bench: $(STAMP) ## measure ratios inside one run, write build/bench.json
 	$(BIN)/python tests/benchmarks/bench.py
+
+results: $(STAMP) ## the figures of the papers on our data, to docs/results/figures (CHECK=1: compare with the kept ones)
+	$(BIN)/python -m tests.experiments.results $(if $(CHECK),--check)
 
 trust: $(STAMP) ## kill, cut, corrupt and race it; write build/trust.json and docs/trust.md (SHORT=1: a sample)
 	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python -m trust.run --size $(if $(SHORT),short,full)

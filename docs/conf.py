@@ -19,7 +19,7 @@ include_patterns = [
     "reanon_core/bucketing/PROOF.md",
     "reanon_core/techniques/*/PAPER.md",
 ]
-exclude_patterns = [".*", "build", "tests", "reanon_dagster", "docs/figures", "docs/site"]
+exclude_patterns = [".*", "build", "tests", "reanon_dagster", "docs/figures", "docs/results/figures", "docs/site"]
 myst_heading_anchors = 4
 
 html_theme = "furo"
@@ -32,7 +32,7 @@ html_show_sphinx = False
 
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)#:]+)\.md\)")
-NAVIGATION = ("docs/index", "docs/decisions/README")
+NAVIGATION = ("docs/index", "docs/decisions/README", "docs/results/README")
 """The pages whose links make the navigation; a link to a heading does not count."""
 
 

@@ -1,4 +1,4 @@
-"""What the rules of assignment cost over a long series: counterfeits, buckets, boxes, query error.
+"""What the rules of assignment cost over a long series with `balancing: filled`: counterfeits, buckets, boxes, errors.
 
     python tests/experiments/assignment.py                          # the full run: about ten minutes of CPU
     python tests/experiments/assignment.py --rows 20000 --update 500 --releases 21 --seeds 7 --out build/figures
@@ -54,7 +54,7 @@ def perimeter(release: Release, columns: Schema) -> float:
 
 def curves(sensitive: str, how: str, seed: int, given: argparse.Namespace) -> dict[str, list[float]]:
     """Each measure, release by release; NaN where it was not taken."""
-    technique = MInvariance(m=given.m, assignment=how)
+    technique = MInvariance(m=given.m, balancing="filled", assignment=how)
     taken: dict[str, list[float]] = {name: [] for name in (*MEASURES, "seconds")}
     begun = time.process_time()
     series = snapshots(

@@ -1,17 +1,16 @@
-"""The experiments of the Cor-Split paper, and two of our own, on the synthetic census.
+"""Two experiments beyond the Cor-Split paper, on the synthetic census.
 
-    python tests/experiments/cor_split.py                # everything: several minutes of CPU
+    python tests/experiments/cor_split.py                # both: a few minutes of CPU
     python tests/experiments/cor_split.py --only cascade --out build/figures
 
-Figure 7: groups of m-invariance that are hc-unsafe. Figure 8: counterfeits of Cor-Split. Figure 9: query error of both.
-Ours: how many people a few compromised people expose in the end (the cascade), and how the adversaries compare with
-exact search on small random histories. docs/techniques/cor-split.md discusses the results.
+How many people a few compromised people expose in the end (the cascade), with `balancing: filled`; and how the
+adversaries compare with exact search on small random histories. docs/techniques/cor-split.md discusses the results.
+The figures of the paper are in docs/results/rb09.md.
 """
 
 import argparse
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -33,105 +32,18 @@ from populations.census import snapshots  # noqa: E402
 from reanon_core.attacks.compromised import CompromisedAttack  # noqa: E402
 from reanon_core.attacks.linear import LinearAttack  # noqa: E402
 from reanon_core.attacks.propagation import PropagationAttack  # noqa: E402
-from reanon_core.checks.hc_safety import HcSafety  # noqa: E402
-from reanon_core.metrics.query_error import CountingQueryError  # noqa: E402
-from reanon_core.model.ledger import Entry, Ledger  # noqa: E402
-from reanon_core.protocols import Technique  # noqa: E402
-from reanon_core.replay import publications, replay  # noqa: E402
+from reanon_core.model.ledger import Ledger  # noqa: E402
+from reanon_core.replay import replay  # noqa: E402
 from reanon_core.techniques.cor_split.n_choose import breach_probability  # noqa: E402
 from reanon_core.techniques.cor_split.technique import CorSplit  # noqa: E402
 from reanon_core.techniques.m_invariance.technique import MInvariance  # noqa: E402
 
 M, N = 6, 3
-SCENARIOS = {
-    "10%": {"people": 600_000, "rows": 200_000, "update": 20_000, "releases": 21},
-    "33%": {"people": 600_000, "rows": 60_000, "update": 20_000, "releases": 24},
-}
-"""The paper's two: the share of rows that is replaced at each release."""
-TECHNIQUES: dict[str, Technique] = {
-    "m-invariance": MInvariance(m=M),
-    "Cor-Split, pairs": CorSplit(m=M, n=N, strict=False),
-    "Cor-Split, strict": CorSplit(m=M, n=N),
-    "Cor-Split, paper's partition": CorSplit(m=M, n=N, strict=False, partition="paper"),
-}
-COLOURS = dict(zip(TECHNIQUES, ("#7f7f7f", "#0072b2", "#d55e00", "#009e73"), strict=True))
-SELECTIVITIES = (0.02, 0.04, 0.06, 0.08, 0.10)
 WORLDS = 5_000
 """Small histories with more worlds are passed over."""
 SHARES = (0.01, 0.04)
 LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 21)
 CASCADE = {"people": 30_000, "rows": 10_000, "update": 1_000, "releases": 21}
-
-
-def entries(technique: Technique, scenario: dict[str, int], seed: int) -> Iterator[Entry]:
-    series = snapshots("income", seed, **scenario)
-    for snapshot, publication in publications(technique, series, np.random.default_rng(seed)):
-        yield Entry(snapshot, publication.release, publication.auxiliary, publication.trace)
-
-
-def series_of(name: str, technique: Technique, scenario: dict[str, int], seed: int, queries: int) -> dict[str, object]:
-    """Release by release: groups, unsafe groups, counterfeits; and the query errors of the last release."""
-    check = HcSafety(n=N)
-    memory = check.initial_memory()
-    results: dict[str, list[float]] = {"groups": [], "hc-unsafe": [], "refused by Figure 6": [], "counterfeits": []}
-    for entry in entries(technique, scenario, seed):
-        verdict, memory = check.examine(entry, memory)
-        results["groups"].append(verdict.observed["groups"])
-        results["hc-unsafe"].append(verdict.violations)
-        results["refused by Figure 6"].append(verdict.observed["groups that Figure 6 refuses"])
-        results["counterfeits"].append(entry.auxiliary.total)
-    errors = [
-        CountingQueryError(queries=queries, theta=one).measure(entry, np.random.default_rng([seed, at]))
-        for at, one in enumerate(SELECTIVITIES)
-    ]
-    refused, counterfeits = results["refused by Figure 6"][-1], results["counterfeits"][-1]
-    print(f"  {name}: {refused:.0f} refused, {counterfeits:.0f} counterfeits, query error {errors[1]:.4f}", flush=True)
-    return {**results, "query error": errors}
-
-
-def figures_7_to_9(given: argparse.Namespace) -> dict[str, object]:
-    measured: dict[str, dict[str, dict[str, list[float]]]] = given.before.get("figures", {})
-    for scenario, sizes in SCENARIOS.items():
-        print(f"{scenario} of {sizes['rows']:,} rows", flush=True)
-        for name, technique in TECHNIQUES.items():
-            if given.series in (None, f"{scenario}:{name}"):
-                found = series_of(name, technique, sizes, given.seed, given.queries)
-                measured.setdefault(scenario, {})[name] = found  # type: ignore[assignment]
-    if any(name not in measured.get(scenario, {}) for scenario in SCENARIOS for name in TECHNIQUES):
-        return measured  # type: ignore[return-value]  # single series so far: the figures need all of them
-    draw(
-        measured,
-        "refused by Figure 6",
-        ["m-invariance"],
-        "groups refused by Figure 6, n = 3",
-        given.out / "cor-split-figure-7.png",
-    )
-    draw(
-        measured, "counterfeits", list(TECHNIQUES), "counterfeits in the release", given.out / "cor-split-figure-8.png"
-    )
-    draw(measured, "query error", list(TECHNIQUES), "median relative query error", given.out / "cor-split-figure-9.png")
-    return measured  # type: ignore[return-value]
-
-
-def draw(measured: dict, measure: str, names: list[str], label: str, path: Path) -> None:
-    """One panel for each scenario, one line for each technique."""
-    figure, panels = plt.subplots(1, len(measured), figsize=(4.4 * len(measured), 3.4), layout="constrained")
-    for panel, (scenario, by_name) in zip(panels, measured.items(), strict=True):
-        for name in names:
-            values = by_name[name][measure]
-            at = np.array(SELECTIVITIES) * 100 if measure == "query error" else np.arange(1, len(values) + 1)
-            panel.plot(at, values, color=COLOURS[name], label=name, linewidth=1.5, marker="o", markersize=3)
-        sizes = SCENARIOS[scenario]
-        panel.set_title(f"{sizes['rows']:,} rows, {scenario} replaced each time", fontsize=10, loc="left")
-        panel.set_xlabel("expected selectivity, %" if measure == "query error" else "release")
-        style(panel)
-        if measure != "query error":
-            panel.xaxis.set_major_locator(MaxNLocator(integer=True))
-    panels[0].set_ylabel(label)
-    if len(names) > 1:
-        panels[0].legend(frameon=False, fontsize=8)
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
 
 
 def style(panel: plt.Axes) -> None:
@@ -144,8 +56,8 @@ def style(panel: plt.Axes) -> None:
 def cascade(given: argparse.Namespace) -> dict[str, object]:
     """The share of the other people who are exposed in the end, by the number of releases."""
     results: dict[str, dict[str, list[float]]] = {}
-    techniques: dict[str, Technique] = {"m-invariance, m = 6": MInvariance(m=6)}
-    techniques |= {f"Cor-Split, m = {m}": CorSplit(m=m, n=N) for m in (6, 8, 10)}
+    techniques: dict[str, MInvariance | CorSplit] = {"m-invariance, m = 6": MInvariance(m=6, balancing="filled")}
+    techniques |= {f"Cor-Split, m = {m}": CorSplit(m=m, n=N, balancing="filled") for m in (6, 8, 10)}
     for name, technique in techniques.items():
         whole = replay(technique, snapshots("income", given.seed, **CASCADE), np.random.default_rng(given.seed))
         for share in SHARES:
@@ -214,21 +126,18 @@ def small_histories(given: argparse.Namespace) -> dict[str, object]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="The experiments of the Cor-Split paper, and two of our own.")
-    parser.add_argument("--only", choices=["figures", "cascade", "small"], help="one of the three")
-    parser.add_argument("--series", help='figures: one series of all, such as "10%%:m-invariance"; others are kept')
+    parser = argparse.ArgumentParser(description="Two experiments beyond the Cor-Split paper.")
+    parser.add_argument("--only", choices=["cascade", "small"], help="one of the two")
     parser.add_argument("--seed", type=int, default=21)
-    parser.add_argument("--queries", type=int, default=1_000)
     parser.add_argument("--histories", type=int, default=1_675)
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "figures")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     path = given.out / "cor-split.json"
     results = json.loads(path.read_text()) if path.exists() else {}
-    for name, experiment in (("figures", figures_7_to_9), ("cascade", cascade), ("small", small_histories)):
+    for name, experiment in (("cascade", cascade), ("small", small_histories)):
         if given.only in (None, name):
             print(name, flush=True)
-            given.before = results
             results[name] = experiment(given)
             path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ import generate  # noqa: E402
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive  # noqa: E402
 from reanon_core.model.snapshot import Snapshot  # noqa: E402
 
+population = lru_cache(maxsize=3)(generate.population)
+"""The people of a size and a seed; experiments replay the same ones many times."""
 QUASI_IDENTIFIERS = ("age", "gender", "education", "birthplace")
 
 
@@ -25,7 +28,7 @@ def schema(sensitive: str) -> Schema:
 
 def snapshots(sensitive: str, seed: int, *, people: int, rows: int, update: int, releases: int) -> Iterator[Snapshot]:
     """The T-series of one seed: at each release `update` of the rows leave, and as many newcomers arrive."""
-    population = generate.population(people, seed)
-    columns, codes = schema(sensitive), np.stack([population[name] for name in QUASI_IDENTIFIERS])
+    everyone = population(people, seed)
+    columns, codes = schema(sensitive), np.stack([everyone[name] for name in QUASI_IDENTIFIERS])
     for present in generate.t_series(people, rows, update, releases, seed):
-        yield Snapshot(columns, present.astype(np.int64), codes[:, present], population[sensitive][present])
+        yield Snapshot(columns, present.astype(np.int64), codes[:, present], everyone[sensitive][present])

@@ -20,16 +20,16 @@ import matplotlib as mpl
 mpl.use("Agg")
 
 import matplotlib.pyplot as plt
-from experiments.results import bpg, rpb12, st15, xt07
+from experiments.results import bpg, rb09, rpb12, st15, xt07
 from experiments.results.figure import KEPT, Figure, differences, written
 from PIL import Image
 
-PAPERS = {"xt07": xt07, "bpg": bpg, "rpb12": rpb12, "st15": st15}
-COLOURS = 64
+PAPERS = {"xt07": xt07, "rb09": rb09, "bpg": bpg, "rpb12": rpb12, "st15": st15}
+COLOURS = 200
 """As many as a picture needs; with fewer colours a file is smaller."""
 
 
-def arguments() -> argparse.Namespace:
+def arguments(typed: list[str] | None) -> argparse.Namespace:
     """What the command line says."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.experiments.results",
@@ -43,7 +43,7 @@ def arguments() -> argparse.Namespace:
     action.add_argument("--check", action="store_true", help="write nothing; exit 1 if a number differs from the kept")
     action.add_argument("--draw", action="store_true", help="draw the kept numbers again, and compute nothing")
     parser.add_argument("--out", type=Path, default=KEPT, help="where the numbers and pictures are kept")
-    given = parser.parse_args()
+    given = parser.parse_args(typed)
     if given.small and given.out == KEPT:
         parser.error("--small needs --out: the kept figures are not tiny runs")
     if given.figure and not given.paper:
@@ -83,9 +83,9 @@ def drawn(figure: Figure, path: Path) -> None:
     Image.open(saved).convert("RGB").quantize(COLOURS).save(path.with_suffix(".png"), optimize=True)
 
 
-def main() -> int:
+def main(typed: list[str] | None = None) -> int:
     """Go through the chosen figures."""
-    given = arguments()
+    given = arguments(typed)
     given.out.mkdir(parents=True, exist_ok=True)
     same = True
     for paper in [given.paper] if given.paper else PAPERS:

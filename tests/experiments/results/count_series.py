@@ -25,19 +25,19 @@ class CountedRelease:
     """What one release needs."""
 
     counterfeits: int
+    gaps: int
+    """How many places those who left have left open in their buckets: for newcomers, or else counterfeits."""
     absent: int
     """How many of the counterfeits stand for a value that no newcomer had left."""
     buckets: int
     """How many buckets hold people."""
 
 
-def count_step(technique: MInvariance, signatures: Signatures, old: Int64, pool: Int64) -> tuple[CountPlan, int]:
-    """The plan of one release, and how many of its counterfeits stand for a value that no newcomer has left."""
+def count_step(technique: MInvariance, signatures: Signatures, old: Int64, pool: Int64) -> tuple[CountPlan, CountPlan]:
+    """The plan of one release over counts: after balancing, and after assignment."""
     counts = BucketCounts(signatures, old, np.zeros((1, len(old)), np.int64), pool[None])
     balanced = balance_buckets(counts, technique.m, technique.balancing)
-    taken = np.bincount(signatures.values, weights=balanced.taken[0], minlength=len(pool)).astype(np.int64)
-    absent = int(balanced.counterfeits[(pool - taken)[signatures.values] == 0].sum())
-    return assign_new_rows(counts, balanced, technique.m, technique.assignment), absent
+    return balanced, assign_new_rows(counts, balanced, technique.m, technique.assignment)
 
 
 def counted_releases(
@@ -54,12 +54,15 @@ def counted_releases(
         if pool.max() * technique.m > pool.sum():
             return
         old = np.sum(cohorts, axis=0)
-        plan, absent = count_step(technique, signatures, old, pool)
+        balanced, plan = count_step(technique, signatures, old, pool)
+        filled = np.bincount(signatures.values, weights=balanced.taken[0], minlength=len(pool)).astype(np.int64)
+        absent = int(balanced.counterfeits[(pool - filled)[signatures.values] == 0].sum())
         signatures = plan.signatures
         cohorts = [_lengthened(one, len(plan.taken[0])) for one in cohorts if one.any()] + [plan.taken[0]]
         here = np.sum(cohorts, axis=0)
         buckets = int(np.count_nonzero(signatures.largest(here)))
-        yield CountedRelease(int(plan.counterfeits.sum()), absent, buckets)
+        needed = int(plan.counterfeits.sum())
+        yield CountedRelease(needed, needed + int(filled.sum()), absent, buckets)
 
 
 def _remaining(cohorts: list[Int64], leaving: int, how: Leaving, rng: np.random.Generator) -> list[Int64]:

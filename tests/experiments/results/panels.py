@@ -42,3 +42,12 @@ def legend(picture: Picture, panel: Axes, columns: int = 4) -> None:
     """One legend for all panels, below them."""
     handles, labels = panel.get_legend_handles_labels()
     picture.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize=8.5)
+
+
+def swept_axis(panel: Axes, name: str, values: Sequence[float]) -> None:
+    """The parameter that is swept, with a tick for each of its values; those that double are evenly spaced."""
+    if values[-1] >= 8 * values[0]:
+        panel.set_xscale("log")
+    panel.set_xticks(values, [f"{value:,}" for value in values])
+    panel.minorticks_off()
+    panel.set_xlabel(name, fontsize=9)

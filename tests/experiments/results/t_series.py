@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from functools import cache
 
 import numpy as np
 from populations import adult, census
-from populations.census import generate
 
 from reanon_core.model.arrays import Int64
 from reanon_core.model.snapshot import Snapshot
@@ -44,13 +42,12 @@ def snapshots(population: str, seed: int, scale: Scale) -> Iterator[Snapshot]:
     return census.snapshots(population, seed, **asdict(scale))
 
 
-@cache
 def value_counts(population: str, seed: int, people: int) -> Int64:
     """How many of all people have each sensitive value."""
     if population == "adult":
         sensitive = adult.table().sensitive
         return np.bincount(np.random.default_rng(seed).permutation(sensitive)[:people]).astype(np.int64)
-    return np.bincount(generate.population(people, seed)[population], minlength=50).astype(np.int64)
+    return np.bincount(census.population(people, seed)[population], minlength=50).astype(np.int64)
 
 
 def spread(values: list[float]) -> list[float]:

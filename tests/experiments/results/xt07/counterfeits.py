@@ -5,27 +5,26 @@ from dataclasses import replace
 import numpy as np
 from experiments.results.count_series import CountedRelease, Leaving, counted_releases
 from experiments.results.figure import Figure, Numbers
-from experiments.results.panels import Picture, legend, line, panels
+from experiments.results.panels import Axes, Picture, legend, line, panels, swept_axis
 from experiments.results.t_series import SEEDS, Scale, spread, value_counts
 from experiments.results.xt07.scales import POPULATIONS, SHARES, TITLES, fixed_m, series_scale, swept_m
+from experiments.results.xt07.ways import DEFAULT, PAPER
 
 from reanon_core.model.arrays import Int64
 from reanon_core.techniques.m_invariance.technique import MInvariance
 
-PAPER = MInvariance(m=2, balancing="filled", assignment="paper")
 DEEP = MInvariance(m=2, balancing="filled")
-DEFAULT = MInvariance(m=2)
 
 LINES: dict[str, tuple[MInvariance, Leaving, bool]] = {
     "the paper's way": (PAPER, "random", False),
-    "the paper's way, the oldest leave": (PAPER, "oldest", False),
+    "the paper's way, the oldest leave first": (PAPER, "oldest", False),
     "the paper's way, equal shares": (PAPER, "random", True),
-    "the paper's way, equal shares, the oldest leave": (PAPER, "oldest", True),
+    "the paper's way, equal shares, the oldest leave first": (PAPER, "oldest", True),
     "filled, deep": (DEEP, "random", False),
     "default: blind, deep": (DEFAULT, "random", False),
 }
 """The technique, who leaves, and whether all values are equally frequent instead of as in the population."""
-SWEPT = ("the paper's way", "the paper's way, the oldest leave", "filled, deep", "default: blind, deep")
+SWEPT = ("the paper's way", "the paper's way, the oldest leave first", "filled, deep", "default: blind, deep")
 
 
 def figure_5(population: str, small: bool) -> Numbers:
@@ -88,6 +87,7 @@ def _summary(runs: list[list[CountedRelease]]) -> Numbers:
         "mean": spread([float(np.mean(of)) for of in needed]),
         "greatest": spread([max(of) for of in needed]),
         "releases without": spread([of.count(0) for of in needed]),
+        "gaps": spread([float(np.mean([one.gaps for one in run])) for run in runs]),
         "share for an absent value": spread(absent),
         "buckets at the end": spread([run[-1].buckets for run in runs]),
         "refused series": sum(len(run) < max(map(len, runs)) for run in runs),
@@ -118,15 +118,15 @@ def draw_6(document: dict[str, Numbers]) -> Picture:
     picture, listed = panels(titles, rows=2, height=2.7)
     for swept, half in (("r", listed[: len(document)]), ("m", listed[len(document) :])):
         for panel, numbers in zip(half, document.values(), strict=False):
-            for number, (name, of) in enumerate(numbers[f"by {swept}"].items()):
-                line(panel, numbers[swept], of, name, number)
+            for name, of in numbers[f"by {swept}"].items():
+                line(panel, numbers[swept], of, name, list(LINES).index(name))
             _counterfeit_axis(panel)
-            panel.set_xlabel(swept, fontsize=9)
+            swept_axis(panel, swept, numbers[swept])
     legend(picture, listed[0])
     return picture
 
 
-def _counterfeit_axis(panel) -> None:  # type: ignore[no-untyped-def]
+def _counterfeit_axis(panel: Axes) -> None:
     panel.set_yscale("symlog", linthresh=10)
     panel.set_ylim(bottom=0)
     panel.set_ylabel("counterfeits in a release", fontsize=9)

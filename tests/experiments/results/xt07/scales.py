@@ -12,7 +12,7 @@ SHARES = (0.025, 0.05, 0.1, 0.2)
 def people_of(population: str, *, small: bool) -> int:
     """How many people there are: as many as in the paper, or as Adult has."""
     if small:
-        return 6_000
+        return 2_400
     return ADULT_PEOPLE if population == "adult" else 600_000
 
 
@@ -26,11 +26,13 @@ def series_scale(population: str, share: float, *, small: bool, divisor: int = 1
 
 def fixed_m(population: str, *, small: bool) -> int:
     """The paper's m = 10; Adult's most frequent occupation has 13 % of the people, which allows no more than 4."""
-    return 4 if population == "adult" or small else 10
+    if small:
+        return 2
+    return 4 if population == "adult" else 10
 
 
 def swept_m(population: str, *, small: bool) -> tuple[int, ...]:
     """The paper's m from 2 to 10; Adult allows 4."""
     if small:
-        return (2, 4)
+        return (2, 3)
     return (2, 3, 4) if population == "adult" else (2, 4, 6, 8, 10)

@@ -20,8 +20,8 @@ from reanon_core.techniques.m_invariance.technique import MInvariance
 
 POPULATIONS = ("occupation", "income", "adult")
 """The paper's OCC and SAL, as our census has them, and Adult."""
-PEOPLE = 60_000
-"""A tenth of the paper's 600,000; rows and r are a tenth too, and the series are as long."""
+PEOPLE = 30_000
+"""A twentieth of the paper's 600,000, as Adult has; rows and r are smaller in proportion, and the series as long."""
 SHARES = {"40k": 0.2, "20k": 0.1, "10k": 0.05, "5k": 0.025}
 """The paper's r, as a share of its 200,000 rows."""
 

@@ -66,7 +66,7 @@ def knowledge_kinds(people: Population, views: list[Snapshot], seed: int) -> Num
 
 def knowledge_reach(people: Population, views: list[Snapshot], seed: int) -> Numbers:
     """Figure 4: how far back domain knowledge reaches."""
-    reaches = {f"{steps}-step": people.steps(steps) for steps in (1, 2, 3)}
+    reaches = {f"{steps}-step": people.steps(steps) for steps in range(1, people.longest_memory + 1)}
     kinds = {"snapshot": people.snapshot_only(), **reaches, "full": people.domain}
     makers = {name: BASELINES[name]() for name in ("l-diversity", "(B,t)-privacy")}
     makers["JS-reduce"] = js(people.domain, **PAPER)
@@ -89,10 +89,12 @@ def knowledge_pairs(people: Population, views: list[Snapshot], seed: int) -> Num
         "IE": people.mined(views),
     }
     defenders = {"DK": people.domain, "IE": people.incremental(), "SPM": people.mined_corpus()}
-    return {
-        f"defender {name}": curves(published(js(known, **PAPER), views, seed), adversaries)
-        for name, known in defenders.items()
-    }
+    found: Numbers = {"rows of a group": {}}
+    for name, known in defenders.items():
+        ledger = published(js(known, **PAPER), views, seed)
+        found[f"defender {name}"] = curves(ledger, adversaries)
+        found["rows of a group"][name] = utility(ledger)["group size"]
+    return found
 
 
 def confidence(people: Population, views: list[Snapshot], seed: int) -> Numbers:
@@ -146,6 +148,7 @@ def quality(people: Population, views: list[Snapshot], seed: int) -> Numbers:
         "Hilbert runs, k = 10": js(known, k=10, t=1.0, j=NO_J),
         "Hilbert runs, k = 10, t = .5": js(known, **{**PAPER, "j": NO_J}),
         "JS-reduce, t = .5, j = .6": js(known, **PAPER),
+        "JS-reduce, k = 2, t = .5, j = .6": js(known, **{**PAPER, "k": 2}),
         "Mondrian, k = 10, t = .5": Mondrian(k=10, t=0.5),
         "Hilbert runs, k = 10, t = .4": js(known, **{**OURS, "j": NO_J}),
         "Mondrian, k = 10, t = .4": Mondrian(k=10, t=0.4),
@@ -166,7 +169,7 @@ def quality(people: Population, views: list[Snapshot], seed: int) -> Numbers:
     }
 
 
-KEPT_LOSSES = ("gcp", "group size", "greatest withheld share")
+KEPT_LOSSES = ("gcp", "gcp over groups", "group size", "greatest withheld share")
 
 
 def last_errors(technique: Any, views: list[Snapshot], seed: int) -> list[float]:

@@ -10,12 +10,12 @@ from matplotlib.figure import Figure as Picture
 
 DASHES = ("-", "--", "-.", ":", (0, (5, 4)), (0, (1, 3)), (0, (3, 1, 1, 1)))
 """Different dashes, so that curves that coincide can still be seen."""
-SIZE_KEYS = ("views", "rows", "pool", "seeds")
+SIZE_KEYS = ("views", "rows", "pool", "seeds", "rows of a group")
 Populations = dict[str, Numbers]
 
 
 def contents(numbers: Numbers) -> Numbers:
-    """The curves, without the size of the run."""
+    """The curves, without the size of the run and of groups."""
     return {key: value for key, value in numbers.items() if key not in SIZE_KEYS}
 
 

@@ -50,6 +50,8 @@ class Population:
     pool: int
     corpus: Callable[..., Iterable[Snapshot]]
     """Views of other people, from the same model."""
+    longest_memory: int
+    """How many past values the longest truncated knowledge uses; three of them make large tables."""
 
     def seen(self, seed: int) -> list[Snapshot]:
         """The views of one seed."""
@@ -92,13 +94,13 @@ def population(name: str, *, small: bool = False, pool: int = 7500) -> Populatio
     if name == "exams":
         rows, pool, views = (200, 300, 4) if small else (5000, pool, 24)
         domain = exams.domain_knowledge(7500 if small else pool)
-        return Population(exams.snapshots, domain, views, rows, pool, exams.snapshots)
+        return Population(exams.snapshots, domain, views, rows, pool, exams.snapshots, 2 if small else 3)
     rows, pool, views = (200, 300, 4) if small else (2000, 3000, 24)
 
     def others(seed: int, **size: int) -> Iterable[Snapshot]:
         return careers.snapshots(seed, published=False, **size)
 
-    return Population(careers.snapshots, careers.knowledge(), views, rows, pool, others)
+    return Population(careers.snapshots, careers.knowledge(), views, rows, pool, others, 2 if small else 3)
 
 
 def js(background: Background | None, **parameters: Any) -> JsReduce:
@@ -134,6 +136,7 @@ def utility(ledger: Ledger) -> dict[str, float]:
     withheld = [1 - entry.release.size / entry.snapshot.size for entry in ledger.entries]
     return {
         "gcp": float(np.mean([gcp.measure(entry, rng) for entry in ledger.entries])),
+        "gcp over groups": float(np.mean([_group_penalty(entry) for entry in ledger.entries])),
         "group size": float(
             np.mean([entry.release.size / max(1, entry.release.boxes.count) for entry in ledger.entries])
         ),
@@ -141,6 +144,14 @@ def utility(ledger: Ledger) -> dict[str, float]:
         "withheld share": float(np.mean(withheld)),
         "greatest withheld share": float(max(withheld)),
     }
+
+
+def _group_penalty(entry: Entry) -> float:
+    """The mean length of a box of a group, however many rows it has."""
+    boxes = entry.release.boxes
+    domains = [column.domain or (0, 1) for column in entry.snapshot.schema.quasi_identifiers]
+    spans = np.array([[high - low] for low, high in domains])
+    return float(((boxes.high - boxes.low) / spans).mean())
 
 
 def errors(ledger: Ledger) -> dict[str, float]:

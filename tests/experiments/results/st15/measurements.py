@@ -84,7 +84,7 @@ def diversities(population: str, small: bool, loss: str = "lm", most: int = 20_0
     people = people_of(population, most, small=small)
     ells = (2, 3) if small else (2, 3, 4, 5, 6) if population == "adult" else (2, 4, 6, 8, 10)
     found: Numbers = {"people": people, "ell": list(ells)}
-    for how in ("sequential", "ring", "non-sequential"):
+    for how in ("sequential", "non-sequential"):
         runs = [ten(population, people, how, ell, small=small, loss=loss) for ell in ells]
         found[how] = {loss: [means(one, loss) for one in runs], "cpu": [total_cpu(one) for one in runs]}
     return found
@@ -97,12 +97,12 @@ def all_of_adult(population: str, small: bool) -> Numbers:
 
 def entropy_diversities(population: str, small: bool) -> Numbers:
     """The same with the entropy measure, on fewer people."""
-    return diversities(population, small, "em", 10_000)
+    return diversities(population, small, "em", 6_000)
 
 
 def sizes(population: str, small: bool) -> Numbers:
     """Figures 8 and 11: more people."""
-    most = people_of(population, 100_000, small=small)
+    most = people_of(population, 60_000, small=small)
     counts = [most // 8, most // 4, most // 2, most]
     ell = 2 if small else ELL
     found: Numbers = {"people": counts, "ell": ell}

@@ -48,7 +48,7 @@ def releases(found: Populations) -> Picture:
 
 def by_ell(found: Populations) -> Picture:
     """Loss and CPU time against ell."""
-    return _lines(found, "ell", ("sequential", "ring", "non-sequential"))
+    return _lines(found, "ell", ("sequential", "non-sequential"))
 
 
 def by_people(found: Populations) -> Picture:

@@ -47,8 +47,8 @@ def techniques(level: int) -> dict[str, Any]:
 
 
 def level_of(population: str, *, small: bool) -> int:
-    """The paper's k = ell = m = 10; the most frequent occupation of Adult does not allow m = 10."""
-    return 4 if population == "adult" or small else 10
+    """k = ell = m; the paper's 10 is more than the newcomers of these smaller tables allow m-invariance."""
+    return 4 if population == "adult" or small else 6
 
 
 def scale_of(population: str, share: float, *, small: bool) -> Scale:

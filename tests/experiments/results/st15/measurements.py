@@ -126,7 +126,7 @@ def thresholds(population: str, small: bool) -> Numbers:
 
 def dynamics(population: str, small: bool) -> Numbers:
     """Figures 15 to 17: columns that are added later, people who arrive later, and both."""
-    people = 400 if small else 15_000
+    people = 400 if small else 6_000
     counts, ell = [people * share // 100 for share in GROWTH], 2 if small else ELL
     found: Numbers = {"people": counts, "ell": ell}
     for name in ("columns come late", "people come late", "both"):

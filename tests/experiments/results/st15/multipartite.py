@@ -203,8 +203,6 @@ class CellSeries(MultipartiteSeries):
     def _repaired(self, cells: "Cells", shown: _Release, person: int) -> bool:
         """Exchange until this person is safe; whether there was anything to exchange."""
         value, before, changed = int(shown.of_person[person]), self.cliques[person], False
-        if self.requirement.failing((before * shown.values.sum(axis=0))[None])[0]:
-            return False  # not even rows that are generalized completely would do
         while self.requirement.failing((before * (counts := cells.counts(value)))[None])[0]:
             if not cells.exchange(value, self.requirement.wanted(before, counts)):
                 return changed

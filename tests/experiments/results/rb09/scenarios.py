@@ -24,7 +24,7 @@ def scenarios(population: str, *, small: bool, releases: int | None = None) -> d
 
 
 def m_of(population: str) -> int:
-    """The paper's m = 6; Adult's most frequent occupation has 13 % of the people, and a few newcomers more: 5."""
+    """The paper's m = 6; Adult's most frequent occupation has 13 % of the people, so 5 leaves room for newcomers."""
     return 5 if population == "adult" else 6
 
 

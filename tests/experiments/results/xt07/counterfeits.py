@@ -1,5 +1,6 @@
 """[XT07] Figures 5 and 6: how many counterfeits a release needs, over time, by r and by m."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -15,16 +16,44 @@ from reanon_core.techniques.m_invariance.technique import MInvariance
 
 DEEP = MInvariance(m=2, balancing="filled")
 
-LINES: dict[str, tuple[MInvariance, Leaving, bool]] = {
-    "the paper's way": (PAPER, "random", False),
-    "the paper's way, the oldest leave first": (PAPER, "oldest", False),
-    "the paper's way, equal shares": (PAPER, "random", True),
-    "the paper's way, equal shares, the oldest leave first": (PAPER, "oldest", True),
-    "filled, deep": (DEEP, "random", False),
-    "default: blind, deep": (DEFAULT, "random", False),
+
+def as_counted(people: Int64) -> Int64:
+    """The people of each value, as they are."""
+    return people
+
+
+def equal_shares(people: Int64) -> Int64:
+    """As many people and values, all values equally frequent."""
+    equal = np.full(len(people), people.sum() // len(people))
+    equal[: people.sum() % len(people)] += 1
+    return equal
+
+
+def without_rare(people: Int64) -> Int64:
+    """The people of the two rarest values have the value in the middle instead."""
+    order, found = np.argsort(people, kind="stable"), people.copy()
+    found[order[len(order) // 2]] += people[order[:2]].sum()
+    found[order[:2]] = 0
+    return found
+
+
+LINES: dict[str, tuple[MInvariance, Leaving, Callable[[Int64], Int64]]] = {
+    "the paper's way": (PAPER, "random", as_counted),
+    "the paper's way, the oldest leave first": (PAPER, "oldest", as_counted),
+    "the paper's way, two rarest values removed": (PAPER, "random", without_rare),
+    "the paper's way, equal shares": (PAPER, "random", equal_shares),
+    "the paper's way, equal shares, the oldest leave first": (PAPER, "oldest", equal_shares),
+    "filled, deep": (DEEP, "random", as_counted),
+    "default: blind, deep": (DEFAULT, "random", as_counted),
 }
-"""The technique, who leaves, and whether all values are equally frequent instead of as in the population."""
-SWEPT = ("the paper's way", "the paper's way, the oldest leave first", "filled, deep", "default: blind, deep")
+"""The technique, who leaves, and how frequent the values are."""
+SWEPT = (
+    "the paper's way",
+    "the paper's way, the oldest leave first",
+    "the paper's way, two rarest values removed",
+    "filled, deep",
+    "default: blind, deep",
+)
 
 
 def figure_5(population: str, small: bool) -> Numbers:
@@ -59,18 +88,9 @@ def _seeds(small: bool) -> tuple[int, ...]:
 
 
 def _run(name: str, population: str, seed: int, scale: Scale, m: int) -> list[CountedRelease]:
-    technique, leaving, equal = LINES[name]
-    people = value_counts(population, seed, scale.people)
-    if equal:
-        people = _equal(people)
+    technique, leaving, frequencies = LINES[name]
+    people = frequencies(value_counts(population, seed, scale.people))
     return list(counted_releases(replace(technique, m=m), people, scale, leaving, np.random.default_rng(seed)))
-
-
-def _equal(people: Int64) -> Int64:
-    """As many people and values, all values equally frequent."""
-    equal = np.full(len(people), people.sum() // len(people))
-    equal[: people.sum() % len(people)] += 1
-    return equal
 
 
 def _mean(name: str, population: str, scale: Scale, m: int, small: bool) -> list[float] | None:
@@ -122,7 +142,7 @@ def draw_6(document: dict[str, Numbers]) -> Picture:
                 line(panel, numbers[swept], of, name, list(LINES).index(name))
             _counterfeit_axis(panel)
             swept_axis(panel, swept, numbers[swept])
-    legend(picture, listed[0])
+    legend(picture, listed[0], columns=3)
     return picture
 
 

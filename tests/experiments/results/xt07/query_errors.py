@@ -39,7 +39,22 @@ def figure_8(population: str, small: bool) -> Numbers:
     short = series_scale(population, SHARES[0], small=small, releases=EVERY + 1)
     by_theta = {way: _mean_errors(with_m(way, m), population, long, THETAS) for way in WAYS}
     by_m = {way: [_mean_errors(with_m(way, one), population, short, (USUAL,))[0] for one in swept] for way in WAYS}
-    return {"r": long.update, "m": list(swept), "theta": list(THETAS), "by theta": by_theta, "by m": by_m}
+    found = {"r": long.update, "m": list(swept), "theta": list(THETAS), "by theta": by_theta, "by m": by_m}
+    return {**found, "first release, without gender": without_gender(population, small, m)}
+
+
+def without_gender(population: str, small: bool, m: int) -> list[list[float]]:
+    """The error of the first release by theta, the paper's way, if gender is no quasi-identifier."""
+    scale, runs = series_scale(population, SHARES[0], small=small, releases=1), []
+    for seed in SEEDS:
+        first = next(iter(snapshots(population, seed, scale)))
+        columns = first.schema.quasi_identifiers
+        kept = [number for number, column in enumerate(columns) if column.name not in {"gender", "sex"}]
+        schema = replace(first.schema, quasi_identifiers=tuple(columns[number] for number in kept))
+        series = [replace(first, schema=schema, qi=first.qi[kept])]
+        [(_, taken)] = errors(with_m("the paper's way", m), series, seed, 1, THETAS)
+        runs.append(taken)
+    return [spread(list(at)) for at in zip(*runs, strict=True)]
 
 
 def _over_time(technique: MInvariance, population: str, scale: Scale, every: int) -> list[list[float]]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 from experiments.results.figure import Figure, Numbers
-from experiments.results.panels import Picture, legend, line, panels
+from experiments.results.panels import Picture, legend, line, panels, swept_axis
 from experiments.results.t_series import SEEDS, Scale, snapshots, spread
 from experiments.results.xt07.scales import POPULATIONS, SHARES, TITLES, series_scale
 
@@ -28,11 +28,11 @@ def figure_4(population: str, small: bool) -> Numbers:
         for ell in ells
     }
     found = {"people": scales[0].people, "r": [scale.update for scale in scales], "lines": lines}
-    if population == "adult":
-        return found
-    sizes = [series_scale(population, SHARES[-1], small=small, divisor=divisor) for divisor in DIVISORS]
+    divisors = DIVISORS[:1] if population == "adult" else DIVISORS
+    sizes = [series_scale(population, SHARES[-1], small=small, divisor=divisor) for divisor in divisors]
     by_size = {f"{form}, l = 2": [vulnerable(population, scale, form, 2) for scale in sizes] for form in FORMS}
-    return {**found, "rows": [scale.rows for scale in sizes], "by rows": by_size}
+    shown = [shown_rows(population, scale) for scale in sizes]
+    return {**found, "rows": [scale.rows for scale in sizes], "by rows": by_size, "rows in a person's group": shown}
 
 
 def vulnerable(population: str, scale: Scale, form: Diversity, ell: int) -> list[float]:
@@ -46,17 +46,28 @@ def vulnerable(population: str, scale: Scale, form: Diversity, ell: int) -> list
     return spread(shares)
 
 
+def shown_rows(population: str, scale: Scale) -> list[float]:
+    """The rows of a person's group in the first release with l = 2, frequency: the mean over the people."""
+    means = []
+    for seed in SEEDS:
+        first = [next(iter(snapshots(population, seed, scale.first(1))))]
+        ledger = replay(Mondrian(k=2, ell=2, diversity="frequency"), first, np.random.default_rng(seed))
+        group = ledger.entries[0].release.group
+        means.append(float(np.bincount(group)[group].mean()))
+    return spread(means)
+
+
 def draw_4(document: dict[str, Numbers]) -> Picture:
     """A panel for each population, a line for each form and l."""
+    names = [f"{form}, l = {ell}" for form in FORMS for ell in ELLS]
     picture, listed = panels([f"{TITLES[name]}, {of['people']:,} people" for name, of in document.items()])
     for panel, numbers in zip(listed, document.values(), strict=False):
-        for number, (name, of) in enumerate(numbers["lines"].items()):
-            line(
-                panel, [100 * share for share in SHARES], [[100 * one for one in shares] for shares in of], name, number
-            )
+        for name, of in numbers["lines"].items():
+            percent = [[100 * one for one in shares] for shares in of]
+            line(panel, [100 * share for share in SHARES], percent, name, names.index(name))
         panel.set_yscale("symlog", linthresh=0.1)
         panel.set_ylim(0, 100)
-        panel.set_xlabel("r, % of the rows", fontsize=9)
+        swept_axis(panel, "r, % of the rows", [100 * share for share in SHARES])
         panel.set_ylabel("% of all people vulnerable", fontsize=9)
     legend(picture, listed[0], columns=6)
     return picture

@@ -8,7 +8,6 @@ docs/techniques/js-reduce.md discuss them. Adult (../shared/data) is used where 
 """
 
 import argparse
-import csv
 import json
 import sys
 import time
@@ -22,15 +21,15 @@ import numpy as np
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests")]
 
-from populations import exams, panel  # noqa: E402
+from populations import adult_panel, exams, panel  # noqa: E402
+from populations.adult import FOLDER as ADULT  # noqa: E402
 
 from reanon_core.catalog import METRICS  # noqa: E402
 from reanon_core.model.background import Background  # noqa: E402
 from reanon_core.model.errors import Unpublishable  # noqa: E402
 from reanon_core.model.reading import Reading  # noqa: E402
-from reanon_core.model.schema import Kind, QuasiIdentifier, Schema, Sensitive  # noqa: E402
+from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive  # noqa: E402
 from reanon_core.model.snapshot import Snapshot  # noqa: E402
-from reanon_core.model.taxonomy import Taxonomy  # noqa: E402
 from reanon_core.publishing import publish  # noqa: E402
 from reanon_core.replay import replay  # noqa: E402
 from reanon_core.techniques.js_reduce.technique import JsReduce  # noqa: E402
@@ -38,7 +37,6 @@ from reanon_core.techniques.sequential.admission import admit  # noqa: E402
 from reanon_core.techniques.sequential.batches import batch_of  # noqa: E402
 from reanon_core.techniques.sequential.technique import Sequential  # noqa: E402
 
-ADULT = ROOT.parent / "shared" / "data" / "adult"
 LINE = Schema(
     quasi_identifiers=(QuasiIdentifier(name="age", domain=(0, 31)), QuasiIdentifier(name="zip", domain=(0, 31))),
     sensitive=Sensitive(name="s", values=("a", "b", "c", "d"), closed=True),
@@ -93,20 +91,12 @@ def tiny_sequential(seeds: int) -> Table:
 
 def adult_table(rng: np.random.Generator, people: int) -> Snapshot:
     """A sample of Adult with the occupation as the sensitive value."""
-    with (ADULT / "adult.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter=";"))
-    rows = [rows[at] for at in rng.permutation(len(rows))[:people].tolist()]
-    columns, codes = [], []
-    for name in ("age", "education", "sex", "workclass"):
-        with (ADULT / f"adult_hierarchy_{name}.csv").open(encoding="utf-8", newline="") as file:
-            taxonomy = Taxonomy.from_lines([tuple(line) for line in csv.reader(file, delimiter=";")], name=name)
-        leaf = {label: code for code, label in enumerate(taxonomy.leaves)}
-        columns.append(QuasiIdentifier(name=name, kind=Kind.CATEGORICAL, taxonomy=taxonomy, hierarchical=True))
-        codes.append([leaf[row[name]] for row in rows])
-    values = tuple(sorted({row["occupation"] for row in rows}))
-    schema = Schema(quasi_identifiers=tuple(columns), sensitive=Sensitive(name="occupation", values=values))
-    own = np.array([values.index(row["occupation"]) for row in rows], np.int32)
-    return Snapshot(schema, np.arange(len(rows)), np.array(codes, np.int32), own)
+    whole = adult_panel.table(("age", "education", "sex", "workclass"))
+    drawn = rng.permutation(whole.size)[:people]
+    present, own = np.unique(whole.sensitive[drawn], return_inverse=True)
+    values = tuple(whole.schema.sensitive.values[code] for code in present.tolist())
+    schema = replace(whole.schema, sensitive=Sensitive(name="occupation", values=values))
+    return Snapshot(schema, np.arange(len(drawn)), whole.qi[:, drawn], own.astype(np.int32))
 
 
 def tables(people: int, seed: int) -> Iterator[tuple[str, Snapshot]]:

@@ -1,11 +1,11 @@
-"""BPG over long series: information kept against m-invariance, what a reserve buys, what max_dirty costs.
+"""BPG over long series: what a reserve buys, what max_dirty costs, what adversaries find.
 
     python tests/experiments/bpg.py                         # the full run: several minutes of CPU
     python tests/experiments/bpg.py --rows 20000 --part reserve --out build/figures
 
 Replays T-series of the synthetic census (data/census/SOURCE.md): at each release r of the rows leave, and as many
 newcomers arrive. The check `atoms` judges every history as it grows, and its verdicts are stored with the numbers.
-docs/techniques/bpg.md discusses the results.
+docs/techniques/bpg.md discusses the results; the figures of the paper are in docs/results/bpg.md.
 """
 
 import argparse
@@ -38,18 +38,10 @@ from reanon_core.metrics.generalization import GlobalCertaintyPenalty  # noqa: E
 from reanon_core.model.snapshot import Snapshot  # noqa: E402
 from reanon_core.replay import publications, replay  # noqa: E402
 from reanon_core.techniques.bpg.technique import Bpg  # noqa: E402
-from reanon_core.techniques.m_invariance.technique import MInvariance  # noqa: E402
 from reanon_core.techniques.mondrian.technique import Mondrian  # noqa: E402
 
 K = 10
-UPDATES = (5_000, 10_000, 20_000, 40_000)
 METRICS = {"fem": FrequencyEntropy(), "vem": VolumeEntropy(), "gcp": GlobalCertaintyPenalty()}
-TECHNIQUES = {
-    "m-invariance, m = 10": MInvariance(m=K),
-    "bpg, defaults": Bpg(k=K, ell=K),
-    "bpg, pool: stored": Bpg(k=K, ell=K, pool="stored"),
-    "bpg as in the paper": Bpg(k=K, ell=K, variant="union", pool="stored", max_dirty=1, reserve=1, groups="classes"),
-}
 COLOURS = ("#7f7f7f", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
 Run = dict[str, list[float]]
 
@@ -120,25 +112,6 @@ def saved(figure: Any, title: str, given: argparse.Namespace, name: str) -> None
     figure.suptitle(title, fontsize=9, color="#555555")
     figure.savefig(given.out / f"{name}.png", dpi=110)
     plt.close(figure)
-
-
-def information(given: argparse.Namespace) -> dict[str, dict[str, Run]]:
-    """FEM and VEM release by release, for each r, against m-invariance on the same series."""
-    runs: dict[str, dict[str, Run]] = {}
-    for update in UPDATES:
-        for name, technique in TECHNIQUES.items():
-            run = measured(technique, series(given, update), given.seed, judged=name.startswith("bpg"))
-            runs.setdefault(f"r = {update // 1000}k", {})[name] = run
-            report(f"r = {update:6,} {name}", run)
-    for measure in ("fem", "vem"):
-        figure, panels = plt.subplots(1, 4, figsize=(13, 3.4), sharey=True, layout="constrained")
-        for panel, (update_name, by_name) in zip(panels, runs.items(), strict=True):
-            panel_of(panel, {name: run[measure] for name, run in by_name.items()}, update_name)
-        panels[0].set_ylabel(f"{measure.upper()}, bits")
-        panels[0].legend(frameon=False, fontsize=8, loc="lower left")
-        title = f"{given.rows:,} rows, k = ell = m = {K}, sensitive: {given.sensitive}; more is better"
-        saved(figure, title, given, f"bpg-{measure}")
-    return runs
 
 
 def reserves(given: argparse.Namespace) -> dict[str, dict[str, Run]]:
@@ -227,7 +200,7 @@ def rounded(value: object) -> object:
     return value
 
 
-PARTS = {"information": information, "reserve": reserves, "dirty": dirt, "attacks": attacks}
+PARTS = {"reserve": reserves, "dirty": dirt, "attacks": attacks}
 
 
 def main() -> None:

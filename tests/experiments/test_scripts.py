@@ -46,7 +46,6 @@ def test_there_is_an_experiment_for_each_document_of_figures() -> None:
         "estimate_coverage",
         "js_reduce",
         "regions",
-        "sequential",
         "survival",
     }
 

@@ -20,11 +20,11 @@ import matplotlib as mpl
 mpl.use("Agg")
 
 import matplotlib.pyplot as plt
-from experiments.results import rb09, xt07
+from experiments.results import bpg, rb09, rpb12, st15, xt07
 from experiments.results.figure import KEPT, Figure, differences, written
 from PIL import Image
 
-PAPERS = {"xt07": xt07, "rb09": rb09}
+PAPERS = {"xt07": xt07, "rb09": rb09, "bpg": bpg, "rpb12": rpb12, "st15": st15}
 COLOURS = 200
 """As many as a picture needs; with fewer colours a file is smaller."""
 

@@ -86,6 +86,7 @@ def total_of_values(
     drawn += float(np.sum(people * mixed * invented * mean**2))
     placed += _of_single_boxes(units, asked, share[units.group])
     systematic = _unevenness(units, asked, units.people * share[units.group])
+    correction = 0.0
     if together is None:
         tied = TIED * float(np.sum(people * mixed * within)) / asked.scale
     else:
@@ -96,6 +97,9 @@ def total_of_values(
         correction, tied = together.correction(of_bucket, chosen, between, between + inside)
         value += correction
     below, above = _reach_of_counterfeits(values, share, mean)
+    # Buckets may differ for another reason than their values: people who arrived together share buckets, and an age.
+    # So the interval reaches back to the answer without the correction.
+    below, above = below + max(correction, 0.0), above + max(-correction, 0.0)
     rows = float(values.count @ chosen[values.value])
     return Total(value, float(np.sqrt(placed + drawn + systematic**2 + tied**2)), below, above, rows)
 

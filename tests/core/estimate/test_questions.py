@@ -201,6 +201,17 @@ def test_the_regression_is_that_of_a_dense_normal_posterior() -> None:
     assert abs(alike + value - truth) < abs(alike - truth)
 
 
+def test_intervals_reach_back_to_the_answer_without_the_regression_because_buckets_may_differ_for_other_reasons() -> (
+    None
+):
+    """People who arrived together share buckets and an age; no value depends on age."""
+    cohorts = [(60, 63, "xyz")] * 60 + [(20, 23, "xyw")] * 60 + [(40, 43, "xzw")] * 5
+    told = estimates(table(*((low, high, "F", "M", values) for low, high, values in cohorts)))
+    for value, alike in (("z", (60 * 61.5 + 5 * 41.5) / 65), ("w", (60 * 21.5 + 5 * 41.5) / 65)):
+        answer = told.mean("age", {"ill": value})
+        assert answer.low <= alike <= answer.high
+
+
 def _residual(shares: np.ndarray, people: np.ndarray, seen: np.ndarray, variance: float) -> float:
     """The mean square of what no values explain, in units of chance."""
     scaled, design = seen * np.sqrt(people / variance), np.sqrt(people)[:, None] * shares

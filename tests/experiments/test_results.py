@@ -98,6 +98,8 @@ def test_every_figure_is_kept_and_shown_on_the_page_of_its_paper(paper: str, nam
 
 @pytest.mark.slow
 @pytest.mark.skipif(not adult.FOLDER.exists(), reason="Adult does not lie beside the project")
-@pytest.mark.parametrize(("paper", "name"), [("xt07", "5"), ("rb09", "2")])
+@pytest.mark.parametrize(
+    ("paper", "name"), [("xt07", "5"), ("rb09", "2"), ("bpg", "3"), ("rpb12", "7"), ("st15", "15")]
+)
 def test_a_spot_re_run_gives_the_kept_numbers(paper: str, name: str) -> None:
     assert main([paper, "--figure", name, "--check"]) == 0

@@ -35,9 +35,12 @@ def times(found: dict[str, Numbers]) -> Picture:
 def information(found: dict[str, Numbers]) -> Picture:
     """FEM and VEM by release, a row for each population."""
     titles = [
-        f"{TITLES[name]}, r = {r}: {m.upper()}, bits" for name in found for r in ("5k", "40k") for m in ("vem", "fem")
+        f"{TITLES[name]}, r = {rate}: {measure.upper()}, bits"
+        for name, numbers in found.items()
+        for rate in numbers
+        for measure in ("vem", "fem")
     ]
-    picture, listed = panels(titles, rows=len(found), height=1.9, width=2.6)
+    picture, listed = panels(titles, rows=len(found), height=1.9, width=max(2.6, 10 / len(titles)))
     for panel in listed:
         panel.title.set_fontsize(7.5)
     places = iter(listed)
@@ -47,9 +50,12 @@ def information(found: dict[str, Numbers]) -> Picture:
                 panel = next(places)
                 for number, (name, run) in enumerate(runs(one).items()):
                     shown = np.array(run[measure])
-                    at = np.arange(1, len(shown) + 1)
+                    at = 1 + np.arange(len(shown)) * (one["releases"] - 1) / (len(shown) - 1)
                     panel.plot(at, shown[:, 0], color=COLOURS[number], label=name, linewidth=1.2)
                     panel.fill_between(at, shown[:, 1], shown[:, 2], color=COLOURS[number], alpha=0.25, linewidth=0)
+                    if measure == "vem" and name == "bpg (paper)":
+                        alone = np.array(run["vem of the selected"])[:, 0]
+                        panel.plot(at, alone, "--", color=COLOURS[number], label=f"{name}, dirty records not counted")
                 panel.set_ylim(bottom=0)
     legend(picture, listed[0])
     return picture

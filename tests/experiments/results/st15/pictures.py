@@ -103,7 +103,7 @@ def comparison(found: Populations) -> Picture:
     picture, listed = panels(titles, rows=len(found), height=2.4, width=8)
     for panel, numbers in zip(listed, found.values(), strict=False):
         cases: dict[str, Any] = {
-            f"{setting}\n{int(people):,}".replace("releases, ", "releases\n"): one
+            f"{setting}, {int(people):,}".replace("releases", "rel.").replace(", ", "\n"): one
             for setting, by_people in numbers.items()
             if setting not in ("people", "seeds")
             for people, one in by_people.items()
@@ -111,6 +111,7 @@ def comparison(found: Populations) -> Picture:
         bars(panel, {name: [one[name]["lm"] for one in cases.values()] for name in ("cut", "cell", "sequential")})
         panel.set_xticks(range(len(cases)), list(cases), fontsize=6)
         panel.set_yscale("symlog", linthresh=1e-4)
+        panel.set_ylim(0, 1)
         panel.set_ylabel("LM (linear below 0.0001)", fontsize=8)
     legend(picture, listed[0])
     return picture

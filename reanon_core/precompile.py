@@ -82,11 +82,12 @@ def judge_promises(technique: Technique[Any, Any], ledger: Ledger) -> None:
 
 
 def compile_decoupled_form() -> None:
-    """Publish with boxes of people, and judge and measure that."""
+    """Publish with boxes of people, and judge, measure and attack that."""
     technique = decouple(build_technique(FIRST, WEAKEST[FIRST]), 2)
     ledger = replay(technique, snapshots(), np.random.default_rng(0))
     judge_promises(technique, ledger)
     METRICS["query-error"]().measure(ledger.entries[-1], np.random.default_rng(0))
+    build_attack("linkage").run(ledger.history(), ledger.knowledge())
 
 
 def compile_first() -> Iterator[str]:

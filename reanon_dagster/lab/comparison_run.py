@@ -180,7 +180,9 @@ _MINE: dict[str, Any] = {}
 
 
 def _begin(work: Work, said: "Queue[tuple[str, str | Outcome]]") -> None:
-    _MINE.update(work=work, said=said)
+    # Arrays lose their protection on the way here, and every kernel would be compiled anew for writable ones.
+    protected = {whole: [replace(one) for one in snapshots] for whole, snapshots in work.snapshots.items()}
+    _MINE.update(work=replace(work, snapshots=protected), said=said)
 
 
 def _outcome(compared: ComparedTechnique, known: Outcome) -> Outcome:

@@ -1,6 +1,7 @@
 """`reanon compare`: the matrix shows what theory says, and the series is left as it is."""
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from builders.private_texts import leaks, private_texts
 from builders.series import SERIES, lively, write_series
 
 from reanon_core.catalog import ATTACKS, TECHNIQUES
+from reanon_core.precompile import snapshots
 from reanon_dagster.cli import main
 from reanon_dagster.lab import comparison, comparison_run
 from reanon_dagster.lab.comparison import Outcome
@@ -258,6 +260,19 @@ def test_two_processes_find_what_one_finds(
     assert main(["compare", str(path), "--quiet", "--attack", ",".join(QUICK), "--json", str(answer)]) == 0
     found = json.loads(answer.read_text())
     assert (found["cells"], found["metrics"]) == (document["cells"], document["metrics"])
+
+
+def test_another_process_gets_arrays_of_the_types_that_were_compiled_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numba compiles a kernel anew for an array that may be written to, and unpickled arrays may."""
+    mine: dict[str, Any] = {}
+    monkeypatch.setattr(comparison_run, "_MINE", mine)
+    sent = comparison_run.Work({False: snapshots(), True: []}, ("r1", "r2"), None, None, None)  # type: ignore[arg-type]
+    comparison_run._begin(pickle.loads(pickle.dumps(sent)), None)  # type: ignore[arg-type]
+    arrays = [
+        array for one in mine["work"].snapshots[False] for array in (one.persons, one.qi, one.sensitive, one.other)
+    ]
+    assert arrays
+    assert not any(array.flags.writeable for array in arrays)
 
 
 def test_the_questions_are_the_same_for_all_and_exact_values_answer_them(document: dict[str, Any]) -> None:

@@ -11,8 +11,6 @@ from reanon_core.model.verdict import Verdict
 
 BITS = 64
 """The number of bits of a word."""
-DENSE = 16
-"""Up to this many entries per row, filling a table is faster than sorting the rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,20 +42,10 @@ def value_counts(entry: Entry) -> ValueCounts:
     release, values = entry.release, entry.snapshot.schema.sensitive.values
     width = max(1, len(values))
     keys = release.group.astype(np.int64) * width + release.sensitive
-    pairs, count = _counted(keys, release.boxes.count * width)
-    return ValueCounts(release.boxes.count, width, pairs // width, pairs % width, count)
-
-
-def _counted(keys: Int64, end: int) -> tuple[Int64, Int64]:
-    """The distinct keys in ascending order, and how often each appears."""
-    if end <= DENSE * len(keys):
-        table = np.bincount(keys, minlength=end)
-        pairs = np.flatnonzero(table)
-        return pairs, table[pairs]
-    # A table of all pairs would be mostly empty, and too large if there are many groups and values.
     keys.sort()
     first = np.flatnonzero(np.diff(keys, prepend=-1))
-    return keys[first], np.diff(first, append=len(keys))
+    pairs, count = keys[first], np.diff(first, append=len(keys))
+    return ValueCounts(release.boxes.count, width, pairs // width, pairs % width, count)
 
 
 def distinct_values(counts: ValueCounts) -> Int64:

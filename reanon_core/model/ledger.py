@@ -43,6 +43,8 @@ class Entry:
 
     def _shown(self, rows: Bool) -> Bool:
         """Which traced people have one of these rows of the snapshot; people who are not in the snapshot have none."""
+        if np.array_equal(self.snapshot.persons, self.trace.persons):
+            return rows
         place = self.snapshot.persons.searchsorted(self.trace.persons)
         found = place < self.snapshot.size
         found[found] = self.snapshot.persons[place[found]] == self.trace.persons[found]

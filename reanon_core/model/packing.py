@@ -1,5 +1,6 @@
 """Named arrays and scalars as bytes and back: how states and memories are stored."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 
@@ -14,18 +15,31 @@ Packable = AnyArray | int | str
 
 def pack(fields: Mapping[str, Packable]) -> bytes:
     """One byte string that holds every field. Equal fields give equal bytes."""
+    return b"".join(_packed_parts(fields))
+
+
+def packed_digest(fields: Mapping[str, Packable]) -> str:
+    """The sha256 of the packed fields, without a copy of their arrays."""
+    digest = hashlib.sha256()
+    for part in _packed_parts(fields):
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _packed_parts(fields: Mapping[str, Packable]) -> list[bytes | AnyArray]:
+    """The head, and the arrays one after the other."""
     head: dict[str, object] = {}
-    blobs: list[bytes] = []
+    arrays: list[AnyArray] = []
     for name in sorted(fields):
         value = fields[name]
         if isinstance(value, np.ndarray):
             array = np.ascontiguousarray(value)
             head[name] = {"dtype": array.dtype.str, "shape": array.shape}
-            blobs.append(array.tobytes())
+            arrays.append(array)
         else:
             head[name] = value
     text = json.dumps(head, separators=(",", ":")).encode()
-    return b"".join([MAGIC, len(text).to_bytes(8, "little"), text, *blobs])
+    return [MAGIC, len(text).to_bytes(8, "little"), text, *arrays]
 
 
 def unpack(data: bytes) -> dict[str, Packable]:

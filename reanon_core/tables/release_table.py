@@ -11,7 +11,12 @@ from reanon_core.model.release import Auxiliary, PersonRows, Release
 from reanon_core.model.schema import Schema
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     import pyarrow as pa
+
+PART_ROWS = 1 << 20
+"""The rows of a part: those of a row group of a parquet file, so that parts make the same file as the whole."""
 
 
 def published_tables(release: Release, auxiliary: Auxiliary, schema: Schema) -> "dict[str, pa.Table]":
@@ -22,6 +27,13 @@ def published_tables(release: Release, auxiliary: Auxiliary, schema: Schema) -> 
     if release.grouped:  # counts belong to groups
         tables["counterfeits"] = counterfeit_table(auxiliary)
     return tables
+
+
+def published_parts(release: Release, auxiliary: Auxiliary, schema: Schema) -> "dict[str, Iterable[pa.Table]]":
+    """The same tables in parts; the rows of a release with groups are made part by part."""
+    if release.person_rows is not None or not release.grouped:
+        return {name: [table] for name, table in published_tables(release, auxiliary, schema).items()}
+    return {"table": release_parts(release, schema), "counterfeits": [counterfeit_table(auxiliary)]}
 
 
 def person_table(rows: PersonRows, schema: Schema) -> "pa.Table":
@@ -55,14 +67,19 @@ def value_table(release: Release, schema: Schema) -> "pa.Table":
 
 def release_table(release: Release, schema: Schema) -> "pa.Table":
     """The published rows, with values of the columns' own types."""
+    return next(iter(release_parts(release, schema, max(1, release.size))))
+
+
+def release_parts(release: Release, schema: Schema, rows: int = PART_ROWS) -> "Iterator[pa.Table]":
+    """The published rows in parts of so many, which need less memory; at least one part, which may be empty."""
     import pyarrow as pa
 
-    return pa.table(
-        {
-            column.name: value_array(listed.values, listed.missing).take(pa.array(listed.row))
-            for column, listed in published_values(release, schema)
-        }
-    )
+    columns = [
+        (column.name, value_array(listed.values, listed.missing), listed.row)
+        for column, listed in published_values(release, schema)
+    ]
+    for start in range(0, max(1, release.size), rows):
+        yield pa.table({name: values.take(pa.array(row[start : start + rows])) for name, values, row in columns})
 
 
 def counterfeit_table(auxiliary: Auxiliary) -> "pa.Table":

@@ -1,11 +1,11 @@
 """A candidate: a release that was computed and judged, and changes nothing until the gate accepts it."""
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from reanon_core.model.ledger import Entry
-from reanon_core.model.packing import pack
+from reanon_core.model.packing import packed_digest
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
 from reanon_dagster.storage.entry_codec import arrays_of
@@ -45,6 +45,14 @@ class Candidate:
     """The brakes that a person has accepted."""
 
 
+_DIGESTS: WeakKeyDictionary[Entry, str] = WeakKeyDictionary()
+
+
 def digest(entry: Entry) -> str:
-    """The sha256 of a release with everything the verdicts are about."""
-    return hashlib.sha256(pack(arrays_of(entry))).hexdigest()
+    """The sha256 of a release with everything the verdicts are about.
+
+    Computed once for each entry, because its arrays are read-only.
+    """
+    if entry not in _DIGESTS:
+        _DIGESTS[entry] = packed_digest(arrays_of(entry))
+    return _DIGESTS[entry]

@@ -12,6 +12,7 @@ from reanon_core.judgement import judge
 from reanon_core.model.errors import counted
 from reanon_core.protocols import Check
 from reanon_core.publishing import publish
+from reanon_core.threads import thread_limit
 from reanon_dagster.releasing.brakes import require_released_brakes
 from reanon_dagster.releasing.candidate import Candidate, digest
 from reanon_dagster.releasing.query_error import query_error
@@ -79,7 +80,8 @@ def judged_candidate(
     technique = series.technique
     memory = view.memory
     state = technique.initial_state() if memory.state is None else technique.restored(memory.state)
-    publication = publish(technique, read.snapshot, state, generator(seed))
+    with thread_limit(series.config.threads):
+        publication = publish(technique, read.snapshot, state, generator(seed))
     entry = publication.entry(read.snapshot)
     progress("checking")
     verdicts, memories = judge(checks_of(series), entry, memory.memories)

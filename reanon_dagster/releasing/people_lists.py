@@ -40,9 +40,9 @@ def write_withheld_people(series: "Series", candidate: Candidate) -> None:
     Raises: InvalidSnapshot, Refused.
     """
     entry = candidate.entry
-    withheld = entry.snapshot.persons[entry.snapshot.selection & ~np.isin(entry.snapshot.persons, entry.trace.persons)]
-    if not len(withheld):
+    if not entry.withheld:
         return
+    withheld = entry.snapshot.persons[entry.snapshot.selection & ~np.isin(entry.snapshot.persons, entry.trace.persons)]
     key = pseudonym_key(series.private_folder, candidate.key_check)
     ids = found_ids(series, [candidate.release], key, withheld)[0]
     _write(series, withheld_file(candidate.release), ids)

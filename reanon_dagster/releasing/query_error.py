@@ -11,11 +11,20 @@ from reanon_core.metrics.query_error import CountingQueryError
 from reanon_core.model.ledger import Entry
 
 WORKLOAD_SEED = 0
-"""The queries are the same for every release, so that releases can be compared."""
+"""The queries are the same for every release of a size, so that releases can be compared."""
+MOST_QUERIES, FEWEST_QUERIES = CountingQueryError().queries, 100
+COUNTED_ROWS = 200_000_000
+"""So many rows are counted by all queries together: a large table gets fewer of them, down to the fewest."""
 MEANING = (
-    f"a typical count: the median of {CountingQueryError().queries:,} random counting queries on the release, compared "
-    f"with the snapshot; queries that count no one are left out. This number is for you and is not published"
+    f"a typical count: the median of {MOST_QUERIES:,} random counting queries on the release (fewer beyond "
+    f"{COUNTED_ROWS // MOST_QUERIES:,} rows), compared with the snapshot; queries that count no one are left out. This "
+    f"number is for you and is not published"
 )
+
+
+def workload(rows: int) -> CountingQueryError:
+    """The queries for a table of so many rows."""
+    return CountingQueryError(queries=min(MOST_QUERIES, max(FEWEST_QUERIES, COUNTED_ROWS // max(rows, 1))))
 
 
 def query_error(entry: Entry) -> float | None:
@@ -23,7 +32,7 @@ def query_error(entry: Entry) -> float | None:
 
     Requires: the release is well formed.
     """
-    errors = CountingQueryError().relative_errors(entry, np.random.default_rng(WORKLOAD_SEED))
+    errors = workload(entry.snapshot.size).relative_errors(entry, np.random.default_rng(WORKLOAD_SEED))
     return float(np.median(errors)) if len(errors) else None
 
 

@@ -210,4 +210,9 @@ class SeriesConfig(Part):
         default="embedded",
         description=f"Where releases are computed: {'; '.join(f'{name}, {where}' for name, where in ENGINES.items())}.",
     )
+    threads: Annotated[int, Field(ge=1, le=1024)] | None = Field(
+        default=None,
+        description="How many threads compute a release at a time; any number gives the same release. Default: one for "
+        "each core.",
+    )
     private: Private = Field(default=Private(), description="Where the private files go.")

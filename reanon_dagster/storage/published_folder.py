@@ -7,15 +7,20 @@ import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import Refused
 from reanon_core.model.history import Published
 from reanon_core.model.published_columns import COUNT, GROUP_ID
 from reanon_core.model.schema import Schema
-from reanon_core.tables.release_table import published_tables
+from reanon_core.tables.release_table import published_parts
 from reanon_dagster.storage.durable_file import flush, replace_file
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MANIFEST = "manifest.json"
 WITHDRAWN = "withdrawn.json"
@@ -28,24 +33,36 @@ VIEW = "view.sql"
 
 def write_files(folder: Path, published: Published, schema: Schema, formats: Sequence[str]) -> dict[str, str]:
     """Write the tables in every format and return the sha256 of each file."""
+    folder.mkdir(parents=True)
+    paths = []
+    for name, parts in published_parts(published.release, published.auxiliary, schema).items():
+        with ExitStack() as files:
+            own = [folder / f"{name}.{form}" for form in formats]
+            writers: list[pa.csv.CSVWriter | pa.parquet.ParquetWriter] = []
+            for part in parts:
+                writers = writers or [files.enter_context(_writer(path, part.schema)) for path in own]
+                for writer in writers:
+                    writer.write_table(part)
+        paths += own
+    if published.release.person_rows is not None:
+        paths.append(folder / VIEW)
+        paths[-1].write_text(joining_view(schema, formats[0]), encoding="utf-8")
+    return {path.name: _digest(path) for path in paths}
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _writer(path: Path, schema: "pa.Schema") -> "pa.csv.CSVWriter | pa.parquet.ParquetWriter":
+    """A file that takes one table after the other, in the format that its name says."""
     import pyarrow.csv
     import pyarrow.parquet
 
-    folder.mkdir(parents=True)
-    digests = {}
-    for name, content in published_tables(published.release, published.auxiliary, schema).items():
-        for form in formats:
-            path = folder / f"{name}.{form}"
-            if form == "parquet":
-                pyarrow.parquet.write_table(content, path)
-            else:
-                pyarrow.csv.write_csv(content, path)
-            digests[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
-    if published.release.person_rows is not None:
-        path = folder / VIEW
-        path.write_text(joining_view(schema, formats[0]), encoding="utf-8")
-        digests[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
-    return digests
+    if path.suffix == ".parquet":
+        return pyarrow.parquet.ParquetWriter(path, schema)
+    return pyarrow.csv.CSVWriter(path, schema)
 
 
 def write_documents(folder: Path, documents: Mapping[str, bytes]) -> dict[str, str]:

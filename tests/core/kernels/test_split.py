@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.split import split as literal_split
 
+from reanon_core.bucketing import bucket_split
 from reanon_core.bucketing.bucket_split import split_buckets
 from reanon_core.bucketing.layout import COUNTERFEIT, Layout
 from reanon_core.bucketing.signatures import Signatures
@@ -14,6 +15,7 @@ from reanon_core.kernels.packed_ranks import field_width
 from reanon_core.kernels.split import MIDDLE
 from reanon_core.model.arrays import MISSING
 from reanon_core.recoding.attribute_scales import length_scales
+from reanon_core.threads import thread_limit
 
 
 def groups_of(group: np.ndarray) -> set[tuple[int, ...]]:
@@ -82,6 +84,26 @@ def split_in_arrays(entries: np.ndarray, codes: np.ndarray) -> list[tuple[int, .
         assert best is not None
         waiting += [np.sort(best[1][:, : best[2]], axis=1), np.sort(best[1][:, best[2] :], axis=1)]
     return found
+
+
+@pytest.mark.parametrize("most", [1, 40, 400])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_parts_and_threads_change_no_group(most: int, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    sizes = [(3, 40), (2, 0), (4, 7), (2, 1), (5, 25), (2, 0)]  # lists and layers: some buckets are empty
+    starts = np.cumsum([0, *(length for lists, length in sizes for _ in range(lists))])
+    row = np.where(rng.random(starts[-1]) < 0.1, COUNTERFEIT, rng.permutation(starts[-1])).astype(np.int32)
+    slot = np.repeat(np.arange(len(starts) - 1), np.diff(starts)).astype(np.int32)
+    signatures = Signatures.of([tuple(range(lists)) for lists, _ in sizes])
+    layout = Layout(row, slot, starts, signatures.values)
+    qi = rng.integers(0, 30, (3, starts[-1])).astype(np.int32)
+    scales = length_scales(np.full(3, 29), layout.deepest)
+    whole = split_buckets(qi, layout, signatures, np.zeros(3, np.int64), scales)
+    assert len(np.unique(whole)) == whole.max() + 1 == sum(length for _, length in sizes)
+    monkeypatch.setattr(bucket_split, "PART_ENTRIES", most)
+    with thread_limit(threads):
+        parts = split_buckets(qi, layout, signatures, np.zeros(3, np.int64), scales)
+    np.testing.assert_array_equal(parts, whole)
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from builders.series import SERIES, lively, people, write_series
 from reanon_core.catalog import TECHNIQUES
 from reanon_core.metrics.query_error import CountingQueryError
 from reanon_dagster.cli import main
-from reanon_dagster.releasing.query_error import WORKLOAD_SEED, percentage
+from reanon_dagster.releasing.query_error import WORKLOAD_SEED, percentage, workload
 from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.storage import store_reader
@@ -103,3 +103,8 @@ def test_dagster_plots_the_number_of_each_release(tmp_path: Path) -> None:
 )
 def test_a_share_has_two_digits(share: float, told: str) -> None:
     assert percentage(share) == told
+
+
+def test_a_large_table_gets_fewer_queries_down_to_a_hundred() -> None:
+    counts = [workload(rows).queries for rows in (0, 200_000, 400_000, 2_000_000, 100_000_000)]
+    assert counts == [1000, 1000, 500, 100, 100]

@@ -1,13 +1,20 @@
-"""The move to the public folder: whole, flushed before it is seen, and never over another version."""
+"""The files of a release, and their move to the public folder: whole, flushed, never over another version."""
 
 import errno
+import hashlib
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
+from pyarrow import csv, parquet
 
 from reanon_core.model.errors import Refused
-from reanon_dagster.storage.published_folder import MANIFEST, move_to_public
+from reanon_core.model.history import Published
+from reanon_core.model.release import Auxiliary, Boxes, Release
+from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
+from reanon_core.tables.release_table import PART_ROWS, published_tables
+from reanon_dagster.storage.published_folder import MANIFEST, move_to_public, write_files
 
 
 @pytest.fixture
@@ -93,3 +100,23 @@ def test_a_copy_that_fails_leaves_the_staged_files_and_shows_nothing(
     assert not (tmp_path / "published" / "r1").exists()
     move_to_public(staged, tmp_path / "published" / "r1")
     assert (tmp_path / "published" / "r1" / "table.csv").read_text() == "a"
+
+
+def test_files_that_are_written_in_parts_are_those_of_the_whole_table(tmp_path: Path) -> None:
+    """So that `doctor` can write a release of any size again, with the bytes that an earlier version wrote."""
+    rows = PART_ROWS + 7
+    disease = Sensitive(name="disease", values=("flu", "cold", 'a "quote"'))
+    schema = Schema(quasi_identifiers=(QuasiIdentifier(name="age"),), sensitive=disease)
+    group = (np.arange(rows) % 1000).astype(np.int32)
+    low = np.arange(1000, dtype=np.int32)[None]
+    release = Release(group, (np.arange(rows) % 3).astype(np.int32), Boxes(low, low + 5, np.zeros((1, 1000), np.int8)))
+    auxiliary = Auxiliary(np.array([3], np.int32), np.array([2], np.int32))
+    digests = write_files(tmp_path / "parts", Published(release, auxiliary), schema, ("parquet", "csv"))
+    assert list(digests) == ["table.parquet", "table.csv", "counterfeits.parquet", "counterfeits.csv"]
+    for name, table in published_tables(release, auxiliary, schema).items():
+        parquet.write_table(table, tmp_path / f"{name}.parquet")
+        csv.write_csv(table, tmp_path / f"{name}.csv")
+        for form in ("parquet", "csv"):
+            whole = (tmp_path / f"{name}.{form}").read_bytes()
+            assert (tmp_path / "parts" / f"{name}.{form}").read_bytes() == whole
+            assert digests[f"{name}.{form}"] == hashlib.sha256(whole).hexdigest()

@@ -40,6 +40,8 @@ class Roster:
 
     def recorded(self, entry: Int32, persons: Int64, signature: Int32, sensitive: Int32) -> "Roster":
         """The roster after these people are placed; `entry` [n] is their row in it, negative if they have none."""
+        if not len(self.persons):
+            return Roster(persons, signature, sensitive)
         latest = self.sensitive.copy()
         known = entry >= 0
         kept = entry[known]

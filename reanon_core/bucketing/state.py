@@ -74,14 +74,14 @@ class BucketState(CodedState):
     def recorded(self, snapshot: Snapshot, plan: BucketedPlan, *, keep_qi: bool) -> tuple[Roster, Int32]:
         """The roster and the codes to compare with, after this plan is published."""
         placed = plan.signature >= 0
-        entry = plan.division.entry[placed]
-        persons = snapshot.persons[placed]
         stranded = snapshot.persons[(plan.division.entry == DISPLACED) & ~placed]
+        rows = slice(None) if placed.all() else placed  # a slice copies nothing
+        entry, persons = plan.division.entry[rows], snapshot.persons[rows]
         known_people = self.roster.with_stranded(stranded)
-        roster = known_people.recorded(entry, persons, plan.signature[placed], snapshot.sensitive[placed])
+        roster = known_people.recorded(entry, persons, plan.signature[rows], snapshot.sensitive[rows])
         if not keep_qi:
             return roster, np.empty((0, 0), np.int32)
         known = self.qi if self.time else np.empty((len(snapshot.qi), 0), np.int32)
         new = entry < 0
         at = self.roster.persons.searchsorted(persons[new], side="right")
-        return roster, np.insert(known, at, snapshot.qi[:, placed][:, new], axis=1)
+        return roster, np.insert(known, at, snapshot.qi[:, rows][:, new], axis=1)

@@ -51,6 +51,9 @@ class SignatureTable:
         if counts.values > WIDEST * BITS:
             return self._listed().compare(persons, counts, hosting)
         old, new = _same_width(self.masks, signatures(counts)[hosting])
+        if not len(self.persons):
+            no_one = np.zeros(len(persons), dtype=np.bool_)
+            return Comparison(no_one, no_one, no_one, SignatureTable(persons, new))
         runs = runs_of(self.persons, persons)
         equal, overlap = _relations(old, runs.earlier, new, runs.current)
         size = len(persons)

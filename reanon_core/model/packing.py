@@ -26,16 +26,21 @@ def packed_digest(fields: Mapping[str, Packable]) -> str:
     return digest.hexdigest()
 
 
-def _packed_parts(fields: Mapping[str, Packable]) -> list[bytes | AnyArray]:
+def packed_size(fields: Mapping[str, Packable]) -> int:
+    """The number of the packed bytes."""
+    return sum(memoryview(part).nbytes for part in _packed_parts(fields))
+
+
+def _packed_parts(fields: Mapping[str, Packable]) -> list[bytes | memoryview]:
     """The head, and the arrays one after the other."""
     head: dict[str, object] = {}
-    arrays: list[AnyArray] = []
+    arrays: list[memoryview] = []
     for name in sorted(fields):
         value = fields[name]
         if isinstance(value, np.ndarray):
             array = np.ascontiguousarray(value)
             head[name] = {"dtype": array.dtype.str, "shape": array.shape}
-            arrays.append(array)
+            arrays.append(array.data)
         else:
             head[name] = value
     text = json.dumps(head, separators=(",", ":")).encode()

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 KEY_BYTES = 16
+BLOCK = 1 << 20
+"""So many ids are texts at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class People:
     """The pseudonym of each row of the source, and the order of the rows by pseudonym."""
 
-    texts: "pa.StringArray"
     persons: Int64  # [n] in the source's order
     order: Int64  # [n] rows in ascending order of person
 
@@ -33,13 +34,15 @@ def people(name: str, column: "pa.ChunkedArray", key: bytes) -> People:
 
     Raises: InvalidSnapshot for ids that are empty, repeated, or of a type without an exact text.
     """
-    texts = canonical_texts(name, column)
-    empty = _empty(texts)
+    rows = len(column)
+    persons, empty = np.empty(rows, dtype=np.int64), np.zeros(rows, dtype=np.bool_)
+    for start in range(0, max(1, rows), BLOCK):
+        texts, here = canonical_texts(name, column.slice(start, BLOCK)), slice(start, start + BLOCK)
+        empty[here] = _empty(texts)
+        persons[here] = pseudonyms(texts.fill_null(""), key)
     problems = []
     if empty.any():
         problems.append(Problem(name, "identify the person of each row", f"empty in {named_rows(empty)}"))
-        texts = texts.fill_null("")
-    persons = pseudonyms(texts, key)
     order = np.argsort(persons)
     ascending = persons[order]
     again = ascending[1:] == ascending[:-1]
@@ -48,10 +51,10 @@ def people(name: str, column: "pa.ChunkedArray", key: bytes) -> People:
         shared[order[1:][again]] = True
         shared[order[:-1][again]] = True
         shared &= ~empty
-        problems += _shared(name, texts, persons, shared)
+        problems += _shared(name, column, persons, shared)
     if problems:
         raise InvalidSnapshot(problems)
-    return People(texts, persons, order)
+    return People(persons, order)
 
 
 def canonical_texts(name: str, column: "pa.ChunkedArray") -> "pa.StringArray":
@@ -107,13 +110,13 @@ def _empty(texts: "pa.StringArray") -> Bool:
     return np.asarray(blank.to_numpy(zero_copy_only=False), dtype=bool)
 
 
-def _shared(name: str, texts: "pa.StringArray", persons: Int64, shared: Bool) -> list[Problem]:
+def _shared(name: str, column: "pa.ChunkedArray", persons: Int64, shared: Bool) -> list[Problem]:
     """Rows that share a pseudonym: because an id is repeated or, very rarely, because two ids collide."""
     import pyarrow as pa
 
     if not shared.any():
         return []
-    different = len(texts.take(pa.array(np.flatnonzero(shared))).unique())
+    different = len(canonical_texts(name, column.take(pa.array(np.flatnonzero(shared)))).unique())
     people_there = len(np.unique(persons[shared]))
     if different > people_there:
         advice = "this is a rare collision under the secret key; rename one of the ids in the source"

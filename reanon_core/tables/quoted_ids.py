@@ -19,20 +19,20 @@ _QUOTES = re.compile(r"['\"]")
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 
 
-def without_ids(problems: Sequence[Problem], data: "pa.Table", id_column: str) -> list[Problem]:
+def without_ids(problems: Sequence[Problem], ids: "pa.ChunkedArray | None") -> list[Problem]:
     """The problems without values that contain an id of the table, or look like one."""
     import pyarrow as pa
 
-    if id_column not in data.column_names:  # then its values may be in any other column
+    if ids is None:  # then its values may be in any other column
         return [replace(one, value=HIDDEN) if _QUOTES.search(one.value or "") else one for one in problems]
     try:
-        texts = data[id_column].cast(pa.string()).unique().to_pylist() if problems else []
+        texts = ids.cast(pa.string()).unique().to_pylist() if problems else []
     except pa.ArrowException:  # ids of another type are no text that a value could contain
         texts = []
-    ids = {text for text in texts if text and len(text) >= SHORTEST}
-    shapes = {shape for shape in map(_shape, ids) if "9" in shape}
+    long = {text for text in texts if text and len(text) >= SHORTEST}
+    shapes = {shape for shape in map(_shape, long) if "9" in shape}
     return [
-        replace(problem, value=HIDDEN) if problem.value and _quotes_id(problem.value, ids, shapes) else problem
+        replace(problem, value=HIDDEN) if problem.value and _quotes_id(problem.value, long, shapes) else problem
         for problem in problems
     ]
 

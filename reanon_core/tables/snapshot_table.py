@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from reanon_core.model.arrays import MISSING, Bool, Int32
+from reanon_core.model.arrays import MISSING, Bool, Int32, Int64
+from reanon_core.model.coding import Coded
 from reanon_core.model.errors import InvalidSnapshot, Problem, collect_problems, require
 from reanon_core.model.release import UNPUBLISHED
 from reanon_core.model.schema import Schema, Sensitive
@@ -34,7 +35,7 @@ class CodedTable:
     """Its schema knows the values of this and all earlier releases."""
     people: People
     codes: dict[str, Int32]
-    """The codes of the quasi-identifiers that the table has, by name, in the order of its rows."""
+    """The codes of the quasi-identifiers that the table has, by name, in the order of its rows; empty unless wanted."""
 
 
 def column_problems(
@@ -89,36 +90,77 @@ def coded_table(
 
     Raises: InvalidSnapshot with every problem at once.
     """
-    found = list(problems)
-    who = _from(data, id_column, found, lambda column: people(id_column, column, key))
-    codes = [_from(data, qi.name, found, partial(coded_column, qi)) for qi in schema.quasi_identifiers]
-    secret = _from(data, schema.sensitive.name, found, partial(coded_sensitive, schema.sensitive))
+    taken = dict(zip(data.column_names, data.columns, strict=True))
+    return coded_columns(taken, schema, id_column=id_column, key=key, columns=columns, problems=problems)
+
+
+def coded_columns(
+    data: "dict[str, pa.ChunkedArray]",
+    schema: Schema,
+    *,
+    id_column: str,
+    key: bytes,
+    columns: tuple[str, ...] | None = None,
+    problems: Sequence[Problem] = (),
+    with_codes: bool = False,
+) -> CodedTable:
+    """The same for the columns of a table, which are taken out one by one, so that their memory is free for the codes.
+
+    Raises: InvalidSnapshot with every problem at once.
+    """
+    found, ids = list(problems), data.get(id_column)
+    who = _taken(data, id_column, found, lambda column: people(id_column, column, key))
+    order = None if who is None else who.order
+    kept: dict[str, Int32] = {}
+    qi: list[Int32 | None] = []
+    for column in schema.quasi_identifiers:
+        one = _taken(data, column.name, found, partial(coded_column, column))
+        if with_codes and one is not None:
+            kept[column.name] = one.codes
+        qi.append(_in_order(one, order, found))
+    secret = _taken(data, schema.sensitive.name, found, partial(coded_sensitive, schema.sensitive))
     others = [
-        _from(data, name, found, partial(coded_other, Sensitive(name=name, values=values)))
+        _taken(data, name, found, partial(coded_other, Sensitive(name=name, values=values)))
         for name, values in zip(schema.other, schema.other_values, strict=True)
     ]
-    coded = [*codes, *(one[0] for one in (secret, *others) if one)]
-    found += [problem for one in coded if one for problem in one.problems]
-    require(without_ids(found, data, id_column), InvalidSnapshot)
-    if who is None or secret is None:
+    sensitive = _in_order(secret[0] if secret else None, order, found)
+    other = [_in_order(one[0] if one else None, order, found) for one in others]
+    require(without_ids(found, ids), InvalidSnapshot)
+    if who is None or secret is None or sensitive is None:
         raise AssertionError("a snapshot without problems has all its parts")
-    rows = len(who.order)
-    nothing, unpublished = np.full(rows, MISSING, dtype=np.int32), np.full(rows, UNPUBLISHED, dtype=np.int32)
-    qi = [nothing if one is None else one.codes[who.order] for one in codes]
-    other = [unpublished if one is None else one[0].codes[who.order] for one in others]
     grown = schema.with_sensitive_values(secret[1].values).with_other_values(
         tuple(one[1].values if one else values for one, values in zip(others, schema.other_values, strict=True))
     )
+    rows = len(who.order)
     snapshot = Snapshot(
         grown,
         who.persons[who.order],
-        np.stack(qi),
-        secret[0].codes[who.order],
-        np.array(other, dtype=np.int32).reshape(len(other), rows),
+        _stacked(qi, rows, MISSING),
+        sensitive,
+        _stacked(other, rows, UNPUBLISHED),
         columns,
     )
-    named = {name: one.codes for name, one in zip(schema.names, codes, strict=True) if one is not None}
-    return CodedTable(snapshot, who, named)
+    return CodedTable(snapshot, who, kept)
+
+
+def _in_order(coded: Coded | None, order: Int64 | None, problems: list[Problem]) -> Int32 | None:
+    """The codes in the order of the people; None if there are none. Its problems are added to the others."""
+    if coded is None:
+        return None
+    problems += coded.problems
+    return coded.codes if order is None else coded.codes[order]
+
+
+def _stacked(columns: list[Int32 | None], rows: int, absent: int) -> Int32:
+    """The columns as one array, int32[columns, rows], and `absent` in those that are not there.
+
+    The list is emptied, so that every column is held once.
+    """
+    stacked = np.empty((len(columns), rows), dtype=np.int32)
+    for number in range(len(columns)):
+        column, columns[number] = columns[number], None
+        stacked[number] = absent if column is None else column
+    return stacked
 
 
 def restricted(snapshot: Snapshot, selected: Bool, *, answers_queries: bool) -> Snapshot:
@@ -128,6 +170,11 @@ def restricted(snapshot: Snapshot, selected: Bool, *, answers_queries: bool) -> 
     return snapshot.rows(np.flatnonzero(selected), selected=None)
 
 
-def _from(data: "pa.Table", name: str, problems: list[Problem], made: "Callable[[pa.ChunkedArray], T]") -> T | None:
-    """What is made of a column; None if the column is absent, or wrong."""
-    return collect_problems(problems, made, data[name]) if name in data.column_names else None
+def _taken(
+    data: "dict[str, pa.ChunkedArray]",
+    name: str,
+    problems: list[Problem],
+    made: "Callable[[pa.ChunkedArray], T]",
+) -> T | None:
+    """What is made of a column, which is taken out; None if the column is absent, or wrong."""
+    return collect_problems(problems, made, data.pop(name)) if name in data else None

@@ -23,7 +23,7 @@ from reanon_dagster.releasing.series_heads import private_heads, write_heads
 from reanon_dagster.releasing.series_view import SeriesView, read_view
 from reanon_dagster.sources.snapshot_location import snapshot_exists, snapshot_place
 from reanon_dagster.sources.snapshot_reader import read_ids
-from reanon_dagster.storage import store_reader
+from reanon_dagster.storage import memory_tables, store_reader
 from reanon_dagster.storage.compaction import compact
 from reanon_dagster.storage.connection import opened
 from reanon_dagster.storage.durable_file import replace_file
@@ -126,7 +126,7 @@ def _erasure(
     progress("reading the ledger")
     entries = store_reader.ledger(connection, series.schema).entries
     latest = len(entries) - 1
-    packed, old = store_reader.state(connection, latest), store_reader.memories(connection, latest)
+    packed, old = memory_tables.read_state(connection, latest), memory_tables.read_memories(connection, latest)
     if packed is None:
         raise Refused("the private store has no state of its latest release; restore it from a backup")
     people = np.unique(np.concatenate([entry.snapshot.persons for entry in entries]))

@@ -9,7 +9,7 @@ import numpy as np
 from reanon_core.model.errors import InvalidSnapshot, Problem, require
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.tables.ids import people
-from reanon_core.tables.snapshot_table import coded_table, restricted
+from reanon_core.tables.snapshot_table import coded_columns, restricted
 from reanon_dagster.series.selections import Selection
 from reanon_dagster.series.series import Series
 from reanon_dagster.sources.row_digest import row_digest
@@ -79,22 +79,29 @@ def read_snapshot(
 
     Raises: SnapshotMissing; InvalidSnapshot with every problem at once.
     """
+    import pyarrow as pa
+
     schema, id_name = series.schema, series.config.source.id
     selection = series.selections.get(release)
     table, problems = _checked_table(series, release)
     if not schema.sensitive.closed:
         schema = schema.with_sensitive_values(known_values)
-    coded = coded_table(
-        table.data,
+    found, raw = table.digest, table.raw if series.config.expectations else None
+    columns = dict(zip(table.data.column_names, table.data.columns, strict=True))
+    if selection is None and found is not None:
+        del table  # its columns are coded one by one, and the memory of each is free then
+    coded = coded_columns(
+        columns,
         schema.with_other_values(known_other),
         id_column=id_name,
         key=key,
         columns=series.release_columns(release),
         problems=problems,
+        with_codes=selection is not None,
     )
     snapshot, order = coded.snapshot, coded.people.order
-    digest = _input_digest(table.digest or row_digest(table.data, order), selection)
-    raw = table.raw if series.config.expectations else None
+    pa.default_memory_pool().release_unused()
+    digest = _input_digest(found or row_digest(table.data, order), selection)
     if selection is None:
         return Read(snapshot, digest, len(order), len(order), snapshot.persons, raw)
     values = {

@@ -14,7 +14,7 @@ from reanon_core.model.mark import Mark
 from reanon_core.model.schema import Schema
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
-from reanon_dagster.storage import decision_reader, store_reader, store_writer
+from reanon_dagster.storage import decision_reader, memory_tables, store_reader, store_writer
 from reanon_dagster.storage.connection import STORE, has_bytes, opened
 from reanon_dagster.storage.records import AcceptedDrift, Halt, Refusal, ReleaseRecord, StateSummary, Withdrawal
 
@@ -135,7 +135,7 @@ def read_memory(folder: Path, releases: int) -> SeriesMemory:
         return SeriesMemory(None, {})
     with _unchanged_store(folder, releases) as connection:
         return SeriesMemory(
-            store_reader.state(connection, releases - 1), store_reader.memories(connection, releases - 1)
+            memory_tables.read_state(connection, releases - 1), memory_tables.read_memories(connection, releases - 1)
         )
 
 
@@ -147,7 +147,7 @@ def read_memories(folder: Path, releases: int) -> Mapping[str, Memory]:
     if releases == 0:
         return {}
     with _unchanged_store(folder, releases) as connection:
-        return store_reader.memories(connection, releases - 1)
+        return memory_tables.read_memories(connection, releases - 1)
 
 
 def read_verdicts(folder: Path, position: int) -> list[Verdict]:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from reanon_core.model.ledger import Entry
 from reanon_core.model.mark import Mark
-from reanon_core.model.packing import pack
 from reanon_core.model.schema import Schema
 from reanon_core.protocols import Memory
 from reanon_dagster.storage import store_writer
 from reanon_dagster.storage.entry_codec import PEOPLE, store_columns
+from reanon_dagster.storage.memory_tables import write_memory, write_state
 
 if TYPE_CHECKING:
     import duckdb
@@ -45,11 +45,9 @@ def write_erasure(connection: "duckdb.DuckDBPyConnection", schema: Schema, chang
             query = "UPDATE private.releases SET candidate_digest = ? WHERE position = ?"
             connection.execute(query, [digest, position])
         latest = change.mark.releases - 1
-        query = "UPDATE private.states SET data = ? WHERE position = ?"
-        connection.execute(query, [pack(change.state), latest])
+        write_state(connection, latest, change.state)
         for check, memory in change.memories.items():
-            query = "UPDATE private.memories SET data = ? WHERE position = ? AND judge = ?"
-            connection.execute(query, [pack(memory), latest, check])
+            write_memory(connection, latest, check, memory)
 
 
 def _write_person(connection: "duckdb.DuckDBPyConnection", position: int, entry: Entry, change: Erasure) -> None:

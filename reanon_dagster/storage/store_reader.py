@@ -1,6 +1,5 @@
 """Queries of a series' store: its records, its memory, its releases with the truth behind them."""
 
-import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -10,14 +9,14 @@ import numpy as np
 
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.ledger import Entry, Ledger
-from reanon_core.model.packing import Packable, unpack
+from reanon_core.model.packing import Packable, packed_digest, packed_size, unpack
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import INVENTED, REMEMBERED
 from reanon_core.model.trace import Trace, Witness
 from reanon_core.model.verdict import Verdict
-from reanon_core.protocols import Memory
 from reanon_dagster.storage.decision_reader import has_table, marks, withdrawals
 from reanon_dagster.storage.entry_codec import BOXES, COUNTERFEITS, PEOPLE, ROWS, arrays_from_store, entry_of
+from reanon_dagster.storage.memory_tables import read_state
 from reanon_dagster.storage.records import Refusal, ReleaseRecord, StateSummary
 
 if TYPE_CHECKING:
@@ -93,18 +92,6 @@ def other_values(connection: "duckdb.DuckDBPyConnection", others: int = 0) -> tu
     return tuple(tuple(value for owner, value in rows if owner == attribute) for attribute in range(count))
 
 
-def state(connection: "duckdb.DuckDBPyConnection", position: int) -> Memory | None:
-    """The technique's state after a release: everyone ever published. Only the latest one is kept."""
-    found = connection.execute("SELECT data FROM private.states WHERE position = ?", [position]).fetchone()
-    return None if found is None else unpack(found[0])
-
-
-def memories(connection: "duckdb.DuckDBPyConnection", position: int) -> dict[str, Memory]:
-    """What each check remembers after a release, by the check's name. Only the latest memories are kept."""
-    found = connection.execute("SELECT judge, data FROM private.memories WHERE position = ?", [position]).fetchall()
-    return {check: unpack(data) for check, data in found}
-
-
 def latest_manifests(connection: "duckdb.DuckDBPyConnection", most: int) -> list[dict[str, Any]]:
     """The manifests of the latest releases, in order, at most so many."""
     query = f"SELECT manifest FROM public.manifests ORDER BY position DESC LIMIT {int(most)}"  # noqa: S608
@@ -127,12 +114,12 @@ def verdicts(connection: "duckdb.DuckDBPyConnection", position: int) -> list[Ver
 
 def state_summary(connection: "duckdb.DuckDBPyConnection", position: int) -> StateSummary | None:
     """The state after a release, without what it holds; None if a later release has replaced it."""
-    found = connection.execute("SELECT data FROM private.states WHERE position = ?", [position]).fetchone()
+    found = read_state(connection, position)
     query = "SELECT count(DISTINCT person) FROM private.people WHERE row IS NOT NULL"
     people = connection.execute(query).fetchone()
     if found is None or people is None:
         return None
-    return StateSummary(hashlib.sha256(found[0]).hexdigest(), people[0], len(found[0]))
+    return StateSummary(packed_digest(found), people[0], packed_size(found))
 
 
 def trace(connection: "duckdb.DuckDBPyConnection", position: int) -> Trace:

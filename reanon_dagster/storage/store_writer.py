@@ -13,6 +13,7 @@ from reanon_core.model.packing import pack
 from reanon_core.model.schema import Schema
 from reanon_dagster.storage import decision_reader, store_reader
 from reanon_dagster.storage.entry_codec import PEOPLE, person_row_arrays, store_columns
+from reanon_dagster.storage.memory_tables import write_memory, write_state
 from reanon_dagster.storage.records import Commit, ReleaseRecord, Withdrawal
 from reanon_dagster.storage.store_tables import LATER_STATEMENTS, LATEST_STATEMENTS, create_statements
 
@@ -189,9 +190,9 @@ def _write_memories(connection: "duckdb.DuckDBPyConnection", change: Commit) -> 
     position = change.record.position
     for statement in LATEST_STATEMENTS:
         connection.execute(statement)
-    connection.execute("INSERT INTO private.states VALUES (?, ?)", [position, pack(change.state)])
+    write_state(connection, position, change.state)
     for check, memory in change.memories.items():
-        connection.execute("INSERT INTO private.memories VALUES (?, ?, ?)", [position, check, pack(memory)])
+        write_memory(connection, position, check, memory)
 
 
 def _write_documents(connection: "duckdb.DuckDBPyConnection", change: Commit) -> None:

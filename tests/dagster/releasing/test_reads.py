@@ -19,7 +19,7 @@ COUNTED: dict[str, tuple[ModuleType, str]] = {
     "state": (store_reader, "state"),
     "memories": (store_reader, "memories"),
     "table": (snapshot_reader, "read_table"),
-    "coding": (snapshot_reader, "coded_table"),
+    "coding": (snapshot_reader, "coded_columns"),
 }
 """What is counted: unpacking the state, unpacking the checks' memories, parsing a snapshot, coding it."""
 

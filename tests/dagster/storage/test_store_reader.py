@@ -14,7 +14,7 @@ from pins.runner import STORED
 
 from reanon_dagster.releasing.release import publish_ready_releases
 from reanon_dagster.series.series_file import load_series
-from reanon_dagster.storage import store_reader
+from reanon_dagster.storage import memory_tables, store_reader
 from reanon_dagster.storage.connection import opened
 from reanon_dagster.storage.decision_reader import has_table
 from reanon_dagster.storage.series_store import lift_halts, read_summary
@@ -45,9 +45,9 @@ def test_the_store_keeps_no_deleted_state_or_memory_of_an_earlier_release(tmp_pa
         # Rows that were deleted and still lie in a table's blocks are counted here, and by count(*) they are not.
         query = "SELECT table_name, estimated_size FROM duckdb_tables() WHERE table_name IN ('states', 'memories')"
         stored = dict(connection.execute(query).fetchall())
-        memories = store_reader.memories(connection, 2)
-        assert store_reader.state(connection, 2) is not None
-        assert store_reader.state(connection, 1) is None
+        memories = memory_tables.read_memories(connection, 2)
+        assert memory_tables.read_state(connection, 2) is not None
+        assert memory_tables.read_state(connection, 1) is None
     assert stored == {"states": 1, "memories": len(memories)}
 
 

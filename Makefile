@@ -14,7 +14,7 @@ COMPILED := $(shell grep -rl --include='*.py' '^@compiled' reanon_core)
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all lint sbom bench results trust ui docs clean
+.PHONY: help install demo test test-all lint sbom bench bench-scale results trust ui docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -73,6 +73,9 @@ sbom: $(VENV)/.packages ## list what reanon runs with, and its licences, in buil
 
 bench: $(STAMP) ## measure ratios inside one run, write build/bench.json
 	$(BIN)/python tests/benchmarks/bench.py
+
+bench-scale: $(STAMP) ## one and ten million rows against DuckDB's own shuffle, write build/bench-scale.json
+	$(BIN)/python tests/benchmarks/scale.py --json build/bench-scale.json
 
 results: $(STAMP) ## the figures of the papers on our data, to docs/results/figures (CHECK=1: compare with the kept ones)
 	$(BIN)/python -m tests.experiments.results $(if $(CHECK),--check)

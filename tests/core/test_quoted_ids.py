@@ -10,7 +10,8 @@ TABLE = pa.table({"patient": ["P01.A", "P02.B"], "born": ["2001-01-01", "x"]})
 
 
 def shown(value: str, table: pa.Table = TABLE) -> str | None:
-    (problem,) = without_ids([Problem("born", "be dates", value)], table, "patient")
+    ids = table["patient"] if "patient" in table.column_names else None
+    (problem,) = without_ids([Problem("born", "be dates", value)], ids)
     return problem.value
 
 

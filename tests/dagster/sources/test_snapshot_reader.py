@@ -186,18 +186,18 @@ Xenia-Secret,230,80.55,maybe,
         "column admitted must be in r1.csv; its columns are name, age, weight, smoker, disease",
         "name (empty in row 3) must identify the person of each row",
         ("name (1 id more than once, in rows 1 and 2) must be unique in a snapshot; a snapshot has one row per person"),
-        "weight ('heavy' in 1 row) must be numbers",
-        (
-            "disease (' flu') must not begin or end with a space, because ' flu' and 'flu' would count as two values"
-            "; trim the values in the source"
-        ),
         (
             "age (230 in 1 row) must lie in its domain, from 0 to 120; "
             "correct the data, or widen the domain before the first release"
         ),
+        "weight ('heavy' in 1 row) must be numbers",
         (
             "smoker ('maybe' in 1 row) must be one of the values of its order; "
             "correct the data, or declare the values before the first release"
+        ),
+        (
+            "disease (' flu') must not begin or end with a space, because ' flu' and 'flu' would count as two values"
+            "; trim the values in the source"
         ),
     ]
     assert "Xenia-Secret" not in "".join(found)

@@ -93,6 +93,8 @@ def buckets(values: ShownValues, people: Float64) -> Buckets | None:
         shown = np.frombuffer(signature, np.int64)
         shares[at, shown] = 1 / len(shown)
     total = sums(number, people, len(numbers))
+    if total.min() <= 0:  # a bucket of counterfeits alone says nothing about people
+        return None
     left, strength, right = np.linalg.svd(np.sqrt(total)[:, None] * shares, full_matrices=False)
     some = strength > 1e-9 * strength.max()
     return Buckets(number, total, shares, left[:, some], strength[some], right[some])

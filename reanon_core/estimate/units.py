@@ -79,10 +79,13 @@ def units_of_groups(
     total = np.bincount(at).astype(np.float64)
     counterfeits = np.zeros(len(total))
     if invented is not None and invented.num_rows:
-        place = dict(zip(group[first].tolist(), range(len(first)), strict=True))
-        for name, count in zip(_numbered(invented).tolist(), invented[COUNT].to_pylist(), strict=True):
-            counterfeits[place[name]] = count
+        place = _places(group[first], _numbered(invented), "the counterfeits")
+        counterfeits[place] = _counts(invented)
     people = total - counterfeits
+    if (people < 0).any():
+        raise InvalidParameter(
+            Problem("the counterfeits", "be rows of the table, and a group has more of them than rows")
+        )
     values = None if sensitive is None else _shown(table[sensitive], at, np.ones(len(at)), total, counterfeits)
     low, high, known = _boxes(table, axes)
     units = Units(low[:, first], high[:, first], known[:, first], people, people, np.arange(len(first)))
@@ -104,8 +107,8 @@ def units_of_people(
 ) -> tuple[Units, ShownValues]:
     """The people of a decoupled release: one unit each; those with the same box made it what it is."""
     names, of_value = np.unique(_numbered(shown), return_inverse=True)
-    group = np.searchsorted(names, _numbered(rows))
-    count = np.asarray(shown[COUNT], np.float64)
+    group = _places(names, _numbered(rows), "the rows")
+    count = _counts(shown)
     total = sums(of_value, count, len(names))
     counterfeits = total - sums(group, np.ones(len(group)), len(names))
     low, high, known = _boxes(rows, axes)
@@ -119,6 +122,8 @@ def _shown(
 ) -> ShownValues:
     import pyarrow as pa
 
+    if values.null_count:
+        raise InvalidParameter(Problem("the sensitive column", "have a value in every row"))
     listed = values.cast(pa.string()).combine_chunks().dictionary_encode()
     labels = tuple(str(label) for label in listed.dictionary.to_pylist())
     value = np.asarray(listed.indices, np.int64)
@@ -131,6 +136,21 @@ def _numbered(table: "pa.Table") -> Int64:
     if GROUP_ID not in table.column_names:
         raise InvalidParameter(Problem(GROUP_ID, "be a column of the table", ", ".join(table.column_names[:5])))
     return np.asarray(table[GROUP_ID], np.int64)
+
+
+def _places(names: Int64, asked: Int64, what: str) -> Int64:
+    """The place of each group in an ascending list of all groups."""
+    foreign = asked[~np.isin(asked, names)]
+    if len(foreign):
+        rule = f"belong to groups of the other table, and {GROUP_ID} {foreign[0]} is not there"
+        raise InvalidParameter(Problem(what, rule, help="give the tables of one release"))
+    return np.searchsorted(names, asked)
+
+
+def _counts(table: "pa.Table") -> Float64:
+    if COUNT not in table.column_names:
+        raise InvalidParameter(Problem(COUNT, "be a column of the table", ", ".join(table.column_names[:5])))
+    return np.asarray(table[COUNT], np.float64)
 
 
 def _boxes(table: "pa.Table", axes: Mapping[str, Axis]) -> tuple[Int64, Int64, Float64]:

@@ -126,6 +126,8 @@ def test_withheld_people_widen_the_interval() -> None:
         ({"town": "x"}, r"a condition \(town\) must name a column that the release shows: age, sex, ill"),
         ({"sex": "Q"}, r"sex \(Q\) must be one of F, M"),
         ({"age": "young"}, r"age \(young\) must be a number"),
+        ({"age": (39, 30)}, r"age \(39 to 30\) must be a range that begins before it ends"),
+        ({"sex": ("M", "F")}, r"sex \(M to F\) must be a range that begins before it ends, in the order of the column"),
     ],
 )
 def test_a_wrong_condition_is_a_sentence(where: dict[str, object], sentence: str) -> None:

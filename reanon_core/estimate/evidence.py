@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reanon_core.estimate.axis import Axis
-from reanon_core.estimate.bucket_regression import Buckets, buckets
+from reanon_core.estimate.bucket_regression import Buckets, are_balanced, buckets
 from reanon_core.estimate.spread import Spread, spreads
 from reanon_core.estimate.totals import Quantity, Total, combined, total_of_all, total_of_values
 from reanon_core.estimate.units import ShownValues, Units, sums
@@ -50,6 +50,11 @@ class Evidence:
     buckets: Buckets | None
     unread: Mapping[str, Problem]
     """What is wrong with columns that cannot be read."""
+
+    @property
+    def withholds_frequent_values(self) -> bool:
+        """Whether people are withheld because their value is too frequent: so are those whom balanced groups lack."""
+        return self.values is not None and are_balanced(self.values)
 
     def selection(self, where: Where) -> Selection:
         """What conditions select.

@@ -1,6 +1,7 @@
 """Questions that an analyst asks of one published release."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from reanon_core.estimate.evidence import Evidence, Where
 from reanon_core.estimate.notes import notes_on
 from reanon_core.estimate.release_tables import read_evidence
 from reanon_core.estimate.totals import Quantity, Total
+from reanon_core.model.arrays import Bool
 from reanon_core.model.errors import InvalidParameter, Problem
 
 if TYPE_CHECKING:
@@ -79,7 +81,7 @@ class ReleaseEstimates:
     def count(self, where: Where | None = None) -> Estimate:
         """How many people meet the conditions."""
         selection = self._evidence.selection(where or {})
-        total = self._whole(self._evidence.total(selection.quantities, selection.chosen))
+        total = self._whole(self._evidence.total(selection.quantities, selection.chosen), selection.chosen)
         low, high = total.interval(self.level)
         value, low, high = (min(max(one, 0.0), self.people) for one in (total.value, low, high))
         weights = self._evidence.weights(selection.chosen)
@@ -177,15 +179,25 @@ class ReleaseEstimates:
             raise InvalidParameter(Problem("column", f"be one of {', '.join(known) or 'none here'}", column))
         return self.axes[column]
 
-    def _whole(self, total: Total) -> Total:
-        """The total with the people whom the release withheld, and without its dirty rows: no one knows where."""
+    def _whole(self, total: Total, chosen: Bool | None) -> Total:
+        """The total with the people whom the release withheld, and without its dirty rows: no one knows where.
+
+        A release that shows each value of a group equally often withholds people whose value is too frequent. So the
+        interval reaches as far as if none of them, and as if all of them, had the chosen values.
+        """
         published = float(self._evidence.units.people.sum())
         if published <= 0 or not (self.withheld or self.dirty):
             return total
         part = min(max(total.value / published, 0.0), 1.0)
         value = total.value + (self.withheld - self.dirty) * part
         unknown = (self.withheld + self.dirty) * (part * (1 - part)) ** 0.5
-        return Total(value, float(np.hypot(total.error, unknown)), total.below, total.above, total.rows)
+        lower = higher = 0.0
+        if chosen is not None and self.withheld and self._evidence.withholds_frequent_values:
+            having = float(self._evidence.weights(chosen).sum()) / published
+            region = min(part / having, 1.0) if having > 0 else 0.0
+            lower, higher = self.withheld * part, self.withheld * max(1 - having, 0.0) * region
+        error = float(np.hypot(total.error, unknown))
+        return replace(total, value=value, error=error, lower=total.lower + lower, higher=total.higher + higher)
 
 
 def trend(

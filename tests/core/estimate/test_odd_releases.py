@@ -2,6 +2,7 @@
 
 from datetime import date
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -68,6 +69,20 @@ def test_a_column_that_everyone_lacks_is_met_by_no_one(nothing: object) -> None:
     shown = TABLE.assign(age_min=nothing, age_max=nothing, age_missing="all")
     assert ReleaseEstimates(table=shown).count({"age": (20, 30)}).high == 0
     assert ReleaseEstimates(table=shown).count({"ill": "x"}).value == 2
+
+
+def test_where_some_lack_a_value_their_number_is_estimated() -> None:
+    two = TABLE.assign(age_missing=["some", "some", "none", "none"])
+    assert ReleaseEstimates(table=two).count({"age": (20, 39)}).value == pytest.approx(3)  # one of two lacks it
+    rng = np.random.default_rng(1)
+    lacks = rng.random((400, 5)) < 0.2
+    words = np.where(lacks.all(axis=1), "all", np.where(lacks.any(axis=1), "some", "none"))
+    shown = pd.DataFrame({"group_id": np.repeat(np.arange(400), 5), "ill": list("vwxyz") * 400})
+    ends = [None if word == "all" else 20 for word in words.repeat(5)]
+    shown = shown.assign(age_min=ends, age_max=ends, age_missing=words.repeat(5))
+    told = ReleaseEstimates(table=shown).count({"age": 20})
+    assert told.covers(int((~lacks).sum()))
+    assert told.value == pytest.approx((~lacks).sum(), rel=0.03)
 
 
 def test_a_release_of_counterfeits_alone_has_no_people() -> None:

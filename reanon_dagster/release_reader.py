@@ -64,8 +64,8 @@ def release_view(folder: str | Path) -> str:
     listed = tables.get("values", tables.get("table"))
     columns = dictionary.get("reanon", {}).get("columns", {})
     sensitive = next((name for name, told in columns.items() if told.get("role") == "sensitive"), None)
-    texts = {name: [field for field, kind in _types(dictionary, name).items() if kind == "string"] for name in names}
-    return weighted_view(names, [] if listed is None else listed.column_names, sensitive=sensitive, texts=texts)
+    types = {name: _types(dictionary, name) for name in names}
+    return weighted_view(names, [] if listed is None else listed.column_names, sensitive=sensitive, types=types)
 
 
 def _tables(folder: Path, dictionary: Mapping[str, Any]) -> "dict[str, pa.Table]":

@@ -12,24 +12,26 @@ MACRO = (
     "  greatest(0, least(box_max, high) - greatest(box_min, low) + 1) / (box_max - box_min + 1);",
 )
 
+SQL_TYPES = {"string": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "date": "DATE"}
+
 
 def weighted_view(
     files: Sequence[str],
     columns: Sequence[str],
     *,
     sensitive: str | None = None,
-    texts: Mapping[str, Sequence[str]] | None = None,
+    types: Mapping[str, Mapping[str, str]] | None = None,
 ) -> str:
     """The SQL of the view `people` and the macro `covered`, for the files of a release.
 
     `columns` are those of the table, or of the values in the decoupled form. `sum(weight)` counts real people: a row
     weighs what is real of its group, and in the decoupled form a person is there once for each value of the group.
-    `texts` are the columns of text in each file: a csv file does not say that 007 is one.
+    `types` are those of the columns of each file, as a Data Package has them: a csv file does not say that 007 is text.
 
     Raises: InvalidParameter if the files are not those of a release.
     """
     shown_files = [file for file in sorted(files) if file.endswith((".csv", ".parquet"))]
-    named = {file.rpartition(".")[0]: _source(file, (texts or {}).get(file, ())) for file in shown_files}
+    named = {file.rpartition(".")[0]: _source(file, (types or {}).get(file, {})) for file in shown_files}
     head = ("-- In DuckDB, in the folder of the release. A count of people is the sum of `weight`.", *MACRO)
     body: tuple[str, ...]
     view = "CREATE OR REPLACE VIEW people AS"
@@ -52,11 +54,15 @@ def weighted_view(
     return "\n".join((*head, view, *body, ""))
 
 
-def _source(file: str, texts: Sequence[str]) -> str:
-    if not file.endswith(".csv") or not texts:
+def _source(file: str, types: Mapping[str, str]) -> str:
+    """The file in a FROM; a csv file with the types of its columns, which it may not show, such as one without rows."""
+    if file == "counterfeits.csv":
+        types = dict.fromkeys((GROUP_ID, COUNT), "integer")
+    known = {name: SQL_TYPES[kind] for name, kind in types.items() if kind in SQL_TYPES}
+    if not file.endswith(".csv") or not known:
         return f"'{file}'"
-    types = ", ".join(f"{_quoted_text(name)}: 'VARCHAR'" for name in texts)
-    return f"read_csv('{file}', types = {{{types}}})"
+    listed = ", ".join(f"{_quoted_text(name)}: '{kind}'" for name, kind in known.items())
+    return f"read_csv('{file}', types = {{{listed}}})"
 
 
 def _quoted_text(text: str) -> str:

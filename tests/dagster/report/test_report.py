@@ -1,6 +1,7 @@
 """`reanon report`: one file without scripts and requests; the public one is made of public data alone."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from builders.series import SERIES, lively, write_series
 from reanon_core.catalog import TECHNIQUES, build_technique
 from reanon_core.model.ledger import Ledger
 from reanon_core.replay import replay
+from reanon_core.techniques.decoupled import decouple
 from reanon_dagster.cli import main
 from reanon_dagster.lab.baseline import exact_entry
 from reanon_dagster.report.exposure import candidates_over_time, exposed_people
@@ -145,6 +147,26 @@ def test_exact_values_have_the_margins_and_pairs_of_the_original(clinic: Path) -
     assert sum(true for _, true, _ in shown[0].ranges) == snapshot.size
     published = replay(build_technique("m-invariance", {"m": 3}), [snapshot], np.random.default_rng(0)).entries[0]
     assert all(one.distance > 0 for one in margins(published)[0] if one.column != "disease")
+
+
+def test_a_decoupled_release_is_compared_in_its_sensitive_column_too(clinic: Path) -> None:
+    snapshot = ledger_of(clinic).entries[-1].snapshot
+    technique = decouple(build_technique("m-invariance", {"m": 3}), 3)
+    shown, pairs = margins(replay(technique, [snapshot], np.random.default_rng(0)).entries[0])
+    assert [one.column for one in shown] == ["age", "zip", "disease"]
+    assert len(pairs) == 3
+    assert sum(published for _, _, published in shown[-1].ranges) == pytest.approx(snapshot.size)
+    assert shown[-1].distance == pytest.approx(0, abs=1e-9)
+
+
+def test_values_below_zero_are_compared_as_others_are(clinic: Path) -> None:
+    snapshot = ledger_of(clinic).entries[-1].snapshot
+    ages = replace(snapshot.schema.quasi_identifiers[0], domain=None)
+    schema = replace(snapshot.schema, quasi_identifiers=(ages, *snapshot.schema.quasi_identifiers[1:]))
+    earlier = replace(snapshot, schema=schema, qi=snapshot.qi - np.array([[200], [0]], np.int32))
+    shown, _ = margins(exact_entry(earlier, np.random.default_rng(0)))
+    assert [one.column for one in shown] == ["age", "zip", "disease"]
+    assert sum(true for _, true, _ in shown[0].ranges) == snapshot.size
 
 
 @pytest.mark.parametrize("technique", ["{name: sequential, ell: 3}", "{name: m-invariance, m: 3}"])

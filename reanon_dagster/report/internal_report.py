@@ -63,6 +63,8 @@ def internal_report(
         example=[] if naive is None else example(ledger, releases, own_left, naive_left),
         smallest=int(sizes.min()) if len(sizes) else 0,
         fewest=fewest_values(entry.release) if entry.release.shows(schema.sensitive.name) else None,
+        grouped=entry.release.grouped,
+        decoupled=entry.release.person_rows is not None,
         sizes=columns(size_counts(sizes), "rows in a group", "groups") if len(sizes) else "",
         widths=_widths_over_time(ledger),
         errors=lines(releases, {"error": _percent(stored)}, "a typical count is off by (%)"),

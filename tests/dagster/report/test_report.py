@@ -181,6 +181,26 @@ def test_every_kind_of_release_has_both_reports(tmp_path: Path, technique: str) 
         assert "holds" in out.read_text()
 
 
+def test_a_series_without_people_yet_has_both_reports(tmp_path: Path) -> None:
+    text = SERIES.replace("[r1, r2, r3, r4, r5]", "[r1]")
+    path = write_series(tmp_path, text=text, snapshots={"r1": lively(1, 60)["r1"].iloc[:0]})
+    assert main(["backfill", str(path), "--quiet", "--accept-drift", "opens in spring"]) == 0
+    for options in ([], ["--public"]):
+        out = tmp_path / f"report{len(options)}.html"
+        assert main(["report", str(path), *QUICKLY, "--out", str(out), *options]) == 0
+        assert "One person, release by release" not in out.read_text()
+
+
+def test_rows_without_groups_are_not_called_groups(tmp_path: Path) -> None:
+    text = SERIES.replace("[r1, r2, r3, r4, r5]", "[r1]").replace("m-invariance, m: 3", "sequential, ell: 3")
+    path = write_series(tmp_path, text=text, snapshots=lively(1, 60))
+    assert main(["backfill", str(path), "--quiet"]) == 0
+    assert main(["report", str(path), *QUICKLY, "--out", str(tmp_path / "report.html")]) == 0
+    told = words(tmp_path / "report.html")
+    assert "The smallest set of rows with one box of r1 has" in told
+    assert "the group with the fewest values" not in told
+
+
 def test_an_earlier_release_is_reported_as_it_was(clinic: Path, tmp_path: Path) -> None:
     out = tmp_path / "r1.html"
     assert main(["report", str(clinic), "--quiet", "--release", "r1", "--public", "--out", str(out)]) == 0

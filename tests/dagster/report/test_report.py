@@ -1,5 +1,6 @@
 """`reanon report`: one file without scripts and requests; the public one is made of public data alone."""
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -234,3 +235,19 @@ def test_a_withdrawn_release_has_no_public_report(tmp_path: Path, capsys: pytest
 @pytest.mark.parametrize("name", TECHNIQUES)
 def test_every_technique_says_in_one_sentence_what_it_does(name: str) -> None:
     assert promise_of(name).endswith(".")
+
+
+def test_boxes_that_are_no_groups_are_called_boxes_and_withheld_people_are_said_to_differ(tmp_path: Path) -> None:
+    technique = "m-invariance, m: 3, balancing: median, not_eligible: partial-blocks"
+    text = SMALL.replace("m-invariance, m: 3", technique) + "publish: {form: decoupled, k: 3}\n"
+    path = write_series(tmp_path, text=text, snapshots=lively(3, 60))
+    assert main(["backfill", str(path), "--quiet", "--seed", "1"]) == 0
+    folder = tmp_path / "published" / "clinic"
+    manifests = [json.loads((folder / name / "manifest.json").read_text()) for name in ("r1", "r2", "r3")]
+    assert {one["withheld"] > 0 for one in manifests} == {False, True}
+    for name, manifest in zip(("r1", "r2", "r3"), manifests, strict=True):
+        page = words(folder / name / "report.html")
+        assert "How many boxes have how many rows." in page
+        assert ("need not have the same values" in page) == bool(manifest["withheld"])
+        readme = (folder / name / "README.md").read_text()
+        assert ("That withheld people have the values of the others." in readme) == bool(manifest["withheld"])

@@ -239,7 +239,7 @@ def test_every_technique_says_in_one_sentence_what_it_does(name: str) -> None:
 
 def test_boxes_that_are_no_groups_are_called_boxes_and_withheld_people_are_said_to_differ(tmp_path: Path) -> None:
     technique = "m-invariance, m: 3, balancing: median, not_eligible: partial-blocks"
-    text = SMALL.replace("m-invariance, m: 3", technique) + "publish: {form: decoupled, k: 3}\n"
+    text = SMALL.replace("m-invariance, m: 3", technique) + "publish: {report: true, form: decoupled, k: 3}\n"
     path = write_series(tmp_path, text=text, snapshots=lively(3, 60))
     assert main(["backfill", str(path), "--quiet", "--seed", "1"]) == 0
     folder = tmp_path / "published" / "clinic"

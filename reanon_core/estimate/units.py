@@ -90,7 +90,8 @@ def units_of_groups(
             Problem("the counterfeits", "be rows of the table, and a group has more of them than rows")
         )
     values = None if sensitive is None else _shown(table[sensitive], at, np.ones(len(at)), total, counterfeits)
-    low, high, some = (ends[:, first] for ends in _boxes(table, axes))
+    low, high, some = _boxes(table, axes)
+    low, high, some = low[:, first], high[:, first], some[:, first]
     units = Units(low, high, _known(low, some, people, people), people, people, np.arange(len(first)))
     return units, values
 

@@ -80,6 +80,19 @@ def test_the_recommended_lines_validate_and_backfill_and_the_advice_writes_nothi
     assert main(["backfill", str(path), "--quiet", "--to", "r4"]) == 0
 
 
+def test_where_values_change_the_recommendation_says_for_how_long_its_promise_holds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = people(120)
+    moody = frame.assign(disease=[*frame["disease"][1:6], frame["disease"][0], *frame["disease"][6:]])
+    path = write_series(tmp_path / "series", snapshots={"r1": frame, "r2": moody})
+    _, document, out = advised(path, capsys, "--ahead", "0")
+    assert document["recommendation"]["parameters"]["on_sensitive_change"] == "episode"
+    assert "6 people change their value: for them the promise holds from one change to the next" in out
+    _, _, out = advised(write_series(tmp_path / "calm", snapshots={"r1": frame, "r2": frame}), capsys, "--ahead", "0")
+    assert "change their value: for them" not in out
+
+
 def test_the_document_has_facts_reasons_a_grid_and_no_value_of_the_data(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

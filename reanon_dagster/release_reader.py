@@ -25,10 +25,11 @@ def open_release(
     Raises: InvalidParameter if the folder is no published release, or the order of a column is not known.
     """
     folder = Path(folder)
-    manifest, tables = _json(folder / MANIFEST), _tables(folder)
+    own = _json(folder / DICTIONARY) or {}
+    manifest, tables = _json(folder / MANIFEST), _tables(folder, own)
     if manifest is None or not tables:
         raise InvalidParameter(Problem("the folder", f"hold {MANIFEST} and the tables of a release", str(folder)))
-    dictionary = _json(folder / DICTIONARY) or _json(folder.parent / DICTIONARY) or {}
+    dictionary = own or _json(folder.parent / DICTIONARY) or {}
     return ReleaseEstimates(
         **tables, manifest=manifest, dictionary=dictionary, orders=orders, sensitive=None, level=level
     )
@@ -49,7 +50,7 @@ def open_releases(
     while previous in found:
         name, previous = found.pop(previous)
         ordered.append(name)
-    there = [name for name in ordered if _tables(Path(folder) / name)]
+    there = [name for name in ordered if _has_tables(Path(folder) / name)]
     if not there:
         raise InvalidParameter(Problem("the folder", "hold the releases of a series, from the first on", str(folder)))
     return {name: open_release(Path(folder) / name, orders=orders, level=level) for name in there}
@@ -57,27 +58,45 @@ def open_releases(
 
 def release_view(folder: str | Path) -> str:
     """The SQL of a DuckDB view with a weight for each row of a published release."""
-    tables = _tables(Path(folder))
+    dictionary = _json(Path(folder) / DICTIONARY) or {}
+    tables = _tables(Path(folder), dictionary)
     names = [path.name for path in Path(folder).iterdir()]
     listed = tables.get("values", tables.get("table"))
-    dictionary = _json(Path(folder) / DICTIONARY) or {}
     columns = dictionary.get("reanon", {}).get("columns", {})
     sensitive = next((name for name, told in columns.items() if told.get("role") == "sensitive"), None)
-    return weighted_view(names, [] if listed is None else listed.column_names, sensitive=sensitive)
+    types = {name: _types(dictionary, name) for name in names}
+    return weighted_view(names, [] if listed is None else listed.column_names, sensitive=sensitive, types=types)
 
 
-def _tables(folder: Path) -> "dict[str, pa.Table]":
+def _tables(folder: Path, dictionary: Mapping[str, Any]) -> "dict[str, pa.Table]":
     """The tables that are there, from parquet where there is one."""
+    import pyarrow as pa
     import pyarrow.csv
     import pyarrow.parquet
 
+    kinds = {"string": pa.string(), "integer": pa.int64(), "number": pa.float64(), "date": pa.date32()}
     found = {}
     for name in TABLES:
         if (folder / f"{name}.parquet").exists():
             found[name] = pyarrow.parquet.read_table(folder / f"{name}.parquet")
         elif (folder / f"{name}.csv").exists():
-            found[name] = pyarrow.csv.read_csv(folder / f"{name}.csv")
+            types = {field: kinds[kind] for field, kind in _types(dictionary, f"{name}.csv").items() if kind in kinds}
+            # A text such as 007 or NA stays as it is; only nothing is a missing value.
+            options = pyarrow.csv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True)
+            found[name] = pyarrow.csv.read_csv(folder / f"{name}.csv", convert_options=options)
     return found
+
+
+def _has_tables(folder: Path) -> bool:
+    """Whether any table is there: a withdrawn release has none."""
+    return any((folder / f"{name}.{ending}").exists() for name in TABLES for ending in ("parquet", "csv"))
+
+
+def _types(dictionary: Mapping[str, Any], file: str) -> dict[str, str]:
+    """The type of each field of a file, as the dictionary of the folder has it."""
+    listed = [one for one in dictionary.get("resources", ()) if one.get("path") == file]
+    fields = [field for one in listed for field in one.get("schema", {}).get("fields", ())]
+    return {str(field.get("name")): str(field.get("type")) for field in fields}
 
 
 def _json(path: Path) -> "dict[str, Any] | None":

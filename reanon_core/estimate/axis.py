@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 NOWHERE = np.iinfo(np.int64).min
 """The code of an interval's end that the release does not have."""
+ALMOST = Decimal("1e-6")
+"""A number that is so few steps away from a code is meant to be that code: floats are not exact."""
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -54,7 +56,7 @@ class Axis:
         elif self.kind == "date":
             found = np.asarray(pc.fill_null(values.cast(pa.date32()).cast(pa.int32()), 0))
         else:
-            numbers = np.asarray(pc.fill_null(values, 0), np.float64)
+            numbers = np.asarray(pc.fill_null(values.cast(pa.float64()), 0), np.float64)
             found = np.rint(numbers / float(self.step))
         return np.where(missing, NOWHERE, found.astype(np.int64))
 
@@ -68,8 +70,12 @@ class Axis:
         if isinstance(asked, tuple):
             if len(asked) != 2:
                 raise InvalidParameter(Problem(self.name, "be a range with two ends, a value or a list", repr(asked)))
-            low, high = (None if end is None else self._code(end) for end in asked)
-            return [(-(2**40) if low is None else low, 2**40 if high is None else high)]
+            first, last = asked
+            low = -(2**40) if first is None else self._code(first, ROUND_CEILING)
+            high = 2**40 if last is None else self._code(last, ROUND_FLOOR)
+            # A range between two neighbouring codes holds none, and is no mistake.
+            self._require_order(first, last, begins_after=low > high + 1)
+            return [(low, high)]
         if isinstance(asked, (list, set, frozenset)):
             return runs(self._code(value) for value in asked)
         return runs([self._code(asked)])
@@ -78,11 +84,16 @@ class Axis:
         """The number behind a code, also between two codes; days since 1970 for dates."""
         return code * float(self.step)
 
+    def end(self, code: int) -> Decimal | date:
+        """A code as the end of a range; of a number or a date."""
+        return date.fromordinal(_EPOCH + code) if self.kind == "date" else code * self.step
+
     def _label_codes(self, asked: object) -> list[int]:
         if isinstance(asked, tuple):  # from one label to another, in the order of the column
             if len(asked) != 2:
                 raise InvalidParameter(Problem(self.name, "be a range with two ends, a value or a list", repr(asked)))
             first, last = (self._place(str(end)) for end in asked)
+            self._require_order(*asked, begins_after=first > last)
             return list(range(first, last + 1))
         named = asked if isinstance(asked, (list, set, frozenset)) else [asked]
         return [self._place(label) for one in named for label in self.nodes.get(str(one), (str(one),))]
@@ -94,12 +105,19 @@ class Axis:
             known = ", ".join(self.labels[:8]) + ("…" if len(self.labels) > 8 else "")
             raise InvalidParameter(Problem(self.name, f"be one of {known}", label)) from None
 
-    def _code(self, value: Any) -> int:
+    def _require_order(self, first: object, last: object, *, begins_after: bool) -> None:
+        if begins_after:
+            rule = "be a range that begins before it ends, in the order of the column"
+            raise InvalidParameter(Problem(self.name, rule, f"{first} to {last}", help="exchange its ends"))
+
+    def _code(self, value: Any, rounding: str = ROUND_HALF_EVEN) -> int:
         try:
             if self.kind == "date":
                 day = value if isinstance(value, date) else date.fromisoformat(str(value))
                 return (day.date() if isinstance(day, datetime) else day).toordinal() - _EPOCH
-            return int((Decimal(str(value)) / self.step).to_integral_value())
+            steps = Decimal(str(value)) / self.step
+            nearest = steps.to_integral_value()
+            return int(nearest if abs(steps - nearest) < ALMOST else steps.to_integral_value(rounding))
         except (ValueError, ArithmeticError):
             kind = "a date such as 2024-03-01" if self.kind == "date" else "a number"
             raise InvalidParameter(Problem(self.name, f"be {kind}", str(value))) from None

@@ -73,15 +73,21 @@ class Buckets:
         return added
 
 
+def are_balanced(values: ShownValues) -> bool:
+    """Whether each group shows each of its values equally often, two values at least."""
+    kinds = np.bincount(values.group, minlength=len(values.total))
+    even = np.abs(values.count * kinds[values.group] - values.total[values.group]) < 0.5
+    return bool(len(kinds) and kinds.min() >= 2 and even.all())
+
+
 def buckets(values: ShownValues, people: Float64) -> Buckets | None:
     """The buckets of a release; None if its groups do not show each of their values equally often.
 
     `people` are those of each group.
     """
-    kinds = np.bincount(values.group, minlength=len(values.total))
-    even = np.abs(values.count * kinds[values.group] - values.total[values.group]) < 0.5
-    if not len(kinds) or kinds.min() < 2 or not even.all():
+    if not are_balanced(values):
         return None
+    kinds = np.bincount(values.group, minlength=len(values.total))
     order = np.lexsort((values.value, values.group))
     lists = np.split(values.value[order], np.cumsum(kinds)[:-1])
     numbers: dict[bytes, int] = {}
@@ -93,6 +99,8 @@ def buckets(values: ShownValues, people: Float64) -> Buckets | None:
         shown = np.frombuffer(signature, np.int64)
         shares[at, shown] = 1 / len(shown)
     total = sums(number, people, len(numbers))
+    if total.min() <= 0:  # a bucket of counterfeits alone says nothing about people
+        return None
     left, strength, right = np.linalg.svd(np.sqrt(total)[:, None] * shares, full_matrices=False)
     some = strength > 1e-9 * strength.max()
     return Buckets(number, total, shares, left[:, some], strength[some], right[some])

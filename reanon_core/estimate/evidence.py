@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reanon_core.estimate.axis import Axis
-from reanon_core.estimate.bucket_regression import Buckets, buckets
+from reanon_core.estimate.bucket_regression import Buckets, are_balanced, buckets
 from reanon_core.estimate.spread import Spread, spreads
 from reanon_core.estimate.totals import Quantity, Total, combined, total_of_all, total_of_values
 from reanon_core.estimate.units import ShownValues, Units, sums
@@ -25,6 +25,8 @@ class Selection:
     variances: tuple[Float64, Float64]  # [u] each
     columns: tuple[Float64, Float64]  # [u] each: how many columns leave it open whether a person is selected
     chosen: Bool | None  # [v]; None for all values
+    notes: tuple[str, ...] = ()
+    """Which values are asked for that no row shows."""
 
     @property
     def quantities(self) -> tuple[Quantity, Quantity]:
@@ -49,16 +51,23 @@ class Evidence:
     unread: Mapping[str, Problem]
     """What is wrong with columns that cannot be read."""
 
+    @property
+    def withholds_frequent_values(self) -> bool:
+        """Whether people are withheld because their value is too frequent: so are those whom balanced groups lack."""
+        return self.values is not None and are_balanced(self.values)
+
     def selection(self, where: Where) -> Selection:
         """What conditions select.
 
         Raises: InvalidParameter if a condition names no column of the release, or no value that the column can have.
         """
-        chosen, columns = None, {}
+        chosen, columns, notes = None, {}, []
         for name, asked in where.items():
             if name == self.sensitive and self.values is not None:
                 named = asked if isinstance(asked, (list, set, frozenset, tuple)) else [asked]
-                chosen = np.isin(np.array(self.values.labels, dtype=object), [str(one) for one in named])
+                asked_for = [str(one) for one in named]
+                chosen = np.isin(np.array(self.values.labels, dtype=object), asked_for)
+                notes += [f"no row shows {one!r}" for one in asked_for if one not in self.values.labels]
             elif name in self.axes:
                 columns[name] = self.axes[name].intervals(asked)
             elif name in self.unread:
@@ -67,7 +76,7 @@ class Evidence:
                 known = ", ".join([*self.axes, *([] if self.sensitive is None else [self.sensitive])])
                 raise InvalidParameter(Problem("a condition", f"name a column that the release shows: {known}", name))
         even, margin = (self._met(columns, way) for way in range(2))
-        return Selection((even[0], margin[0]), (even[1], margin[1]), (even[2], margin[2]), chosen)
+        return Selection((even[0], margin[0]), (even[1], margin[1]), (even[2], margin[2]), chosen, tuple(notes))
 
     def _met(self, columns: Mapping[str, list[tuple[int, int]]], way: int) -> tuple[Float64, ...]:
         """By one spread: the share of a person of each unit who meets conditions, its variance, and the open columns.

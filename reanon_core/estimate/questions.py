@@ -1,6 +1,7 @@
 """Questions that an analyst asks of one published release."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from reanon_core.estimate.evidence import Evidence, Where
 from reanon_core.estimate.notes import notes_on
 from reanon_core.estimate.release_tables import read_evidence
 from reanon_core.estimate.totals import Quantity, Total
+from reanon_core.model.arrays import Bool
 from reanon_core.model.errors import InvalidParameter, Problem
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ QUANTILE_STEPS = 64
 """At most so many places are tried before a quantile is interpolated."""
 TOUCH = 1e-9
 """Shares that differ by less are the same."""
+NO_ONE = Problem("the conditions", "be met by someone, and the release shows no one")
 
 
 class ReleaseEstimates:
@@ -78,11 +81,12 @@ class ReleaseEstimates:
     def count(self, where: Where | None = None) -> Estimate:
         """How many people meet the conditions."""
         selection = self._evidence.selection(where or {})
-        total = self._whole(self._evidence.total(selection.quantities, selection.chosen))
+        total = self._whole(self._evidence.total(selection.quantities, selection.chosen), selection.chosen)
         low, high = total.interval(self.level)
         value, low, high = (min(max(one, 0.0), self.people) for one in (total.value, low, high))
         weights = self._evidence.weights(selection.chosen)
-        return Estimate(value, low, high, notes_on(selection.shares[0], weights, total, (low, high)))
+        notes = (*selection.notes, *notes_on(selection.shares[0], weights, total, (low, high)))
+        return Estimate(value, low, high, notes)
 
     def share(self, of: Where, where: Where | None = None) -> Estimate:
         """The share of the people who meet `of`, among those who meet `where`."""
@@ -111,7 +115,7 @@ class ReleaseEstimates:
         weight = evidence.weights(selection.chosen)
         amount, first, second = (moments[0] + moments[1]) / 2 @ weight
         if amount <= 0:
-            raise InvalidParameter(Problem("the conditions", "be met by someone, and the release shows no one"))
+            raise InvalidParameter(NO_ONE)
         middle = first / amount
         usual = max(second / amount - middle**2, 1e-12) ** 0.5
         # The mean is the middle, and the mean of the differences from it.
@@ -130,7 +134,7 @@ class ReleaseEstimates:
         return Estimate(told[0], told[1], told[2], notes_on(moments[0][0], weight))
 
     def quantile(self, column: str, q: float = 0.5, where: Where | None = None) -> Estimate:
-        """The value of a number that a share q of the people who meet the conditions do not exceed."""
+        """What a share q of the people who meet the conditions do not exceed; of a date, in days since 1970."""
         axis = self._measured(column)
         if not 0 < q < 1:
             raise InvalidParameter(Problem("q", "be above 0 and below 1", str(q)))
@@ -139,7 +143,9 @@ class ReleaseEstimates:
         cuts = self._evidence.spreads[column][0].cuts
         codes = np.unique(np.linspace(0, len(cuts) - 1, QUANTILE_STEPS).astype(np.int64))
         codes = cuts[codes] - 1
-        below = [self.share({column: (None, axis.value(int(code)))}, where) for code in codes]
+        if self.count(where).value <= 0:
+            raise InvalidParameter(NO_ONE)
+        below = [self.share({column: (None, axis.end(int(code)))}, where) for code in codes]
         share, most, least = (np.maximum.accumulate(side) for side in zip(*map(_sides, below), strict=True))
         middle = (np.interp(q - TOUCH, share, codes) + np.interp(q + TOUCH, share, codes)) / 2
         low = np.floor(np.interp(q - TOUCH, most, codes))
@@ -147,7 +153,7 @@ class ReleaseEstimates:
         # Where the people lie between two of the places is not known: the interval reaches over both.
         before, after = int((share < q - TOUCH).sum()) - 1, int((share <= q + TOUCH).sum())
         low, high = min(low, codes[max(before, 0)]), max(high, codes[min(after, len(codes) - 1)])
-        value, low, high = (axis.value(float(one)) for one in (middle, low, high))
+        value, low, high = (axis.value(max(float(one), float(cuts[0]))) for one in (middle, low, high))
         return Estimate(value, low, high, below[len(below) // 2].notes)
 
     def counts(self, by: str, where: Where | None = None) -> "pd.DataFrame":
@@ -173,15 +179,25 @@ class ReleaseEstimates:
             raise InvalidParameter(Problem("column", f"be one of {', '.join(known) or 'none here'}", column))
         return self.axes[column]
 
-    def _whole(self, total: Total) -> Total:
-        """The total with the people whom the release withheld, and without its dirty rows: no one knows where."""
+    def _whole(self, total: Total, chosen: Bool | None) -> Total:
+        """The total with the people whom the release withheld, and without its dirty rows: no one knows where.
+
+        A release that shows each value of a group equally often withholds people whose value is too frequent. So the
+        interval reaches as far as if none of them, and as if all of them, had the chosen values.
+        """
         published = float(self._evidence.units.people.sum())
         if published <= 0 or not (self.withheld or self.dirty):
             return total
         part = min(max(total.value / published, 0.0), 1.0)
         value = total.value + (self.withheld - self.dirty) * part
         unknown = (self.withheld + self.dirty) * (part * (1 - part)) ** 0.5
-        return Total(value, float(np.hypot(total.error, unknown)), total.below, total.above, total.rows)
+        lower = higher = 0.0
+        if chosen is not None and self.withheld and self._evidence.withholds_frequent_values:
+            having = float(self._evidence.weights(chosen).sum()) / published
+            region = min(part / having, 1.0) if having > 0 else 0.0
+            lower, higher = self.withheld * part, self.withheld * max(1 - having, 0.0) * region
+        error = float(np.hypot(total.error, unknown))
+        return replace(total, value=value, error=error, lower=total.lower + lower, higher=total.higher + higher)
 
 
 def trend(

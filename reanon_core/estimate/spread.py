@@ -97,6 +97,8 @@ def _margin(width: Float64, first: Int64, last: Int64, people: Float64, ends: Fl
     rest = people * (1 - 2 * ends)
     least = 1e-6 * people.sum() * width / width.sum()  # no bin is impossible
     margin: Float64 = width / width.sum()
+    if people.sum() <= 0:  # no one has a value
+        return margin
     for _ in range(ROUNDS):
         below = np.concatenate([np.zeros(1), np.cumsum(margin)])
         rate = rest / (below[last + 1] - below[first])

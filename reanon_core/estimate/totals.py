@@ -32,11 +32,15 @@ class Total:
     above: float = 0.0
     rows: float = 0.0
     """How many rows show the values, counterfeits included."""
+    lower: float = 0.0
+    """How much lower it may be for another reason that no counting of chances covers."""
+    higher: float = 0.0
 
     def interval(self, level: float) -> tuple[float, float]:
         """The interval that holds the truth so often."""
         reach = NormalDist().inv_cdf((1 + level) / 2) * self.error
-        return self.value - float(np.hypot(reach, self.below)), self.value + float(np.hypot(reach, self.above))
+        down, up = self.below + self.lower, self.above + self.higher
+        return self.value - float(np.hypot(reach, down)), self.value + float(np.hypot(reach, up))
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +56,9 @@ class Quantity:
 def combined(even: Total, margin: Total) -> Total:
     """The answer half-way between those by two spreads; their difference shows how much the spread matters."""
     error = np.hypot((even.error + margin.error) / 2, DIFFER * (even.value - margin.value))
-    middle = [(getattr(even, name) + getattr(margin, name)) / 2 for name in ("value", "below", "above", "rows")]
-    return Total(middle[0], float(error), *middle[1:])
+    averaged = ("value", "below", "above", "rows", "lower", "higher")
+    middle = {name: (getattr(even, name) + getattr(margin, name)) / 2 for name in averaged}
+    return Total(error=float(error), **middle)
 
 
 def total_of_all(units: Units, asked: Quantity) -> Total:
@@ -99,9 +104,10 @@ def total_of_values(
     below, above = _reach_of_counterfeits(values, share, mean)
     # Buckets may differ for another reason than their values: people who arrived together share buckets, and an age.
     # So the interval reaches back to the answer without the correction.
-    below, above = below + max(correction, 0.0), above + max(-correction, 0.0)
-    rows = float(values.count @ chosen[values.value])
-    return Total(value, float(np.sqrt(placed + drawn + systematic**2 + tied**2)), below, above, rows)
+    lower, higher = max(correction, 0.0), max(-correction, 0.0)
+    rows = float(np.sum(share * values.total * mean))
+    error = float(np.sqrt(placed + drawn + systematic**2 + tied**2))
+    return Total(value, error, below, above, rows, lower, higher)
 
 
 def _unevenness(units: Units, asked: Quantity, people: Float64) -> float:

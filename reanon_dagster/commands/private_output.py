@@ -18,9 +18,10 @@ def require_private_place(path: Path, public: Sequence[Path], what: str, option:
 
     Raises: InvalidParameter.
     """
-    if any(path.resolve().is_relative_to(folder.resolve()) for folder in public):
+    inside = next((folder for folder in public if path.resolve().is_relative_to(folder.resolve())), None)
+    if inside is not None:
         rule = f"lie outside the published folder, because {what} private"
-        raise InvalidParameter(Problem(option, rule, str(path)))
+        raise InvalidParameter(Problem(option, rule, str(path), f"choose a place outside {inside.resolve()}"))
     if path.exists() or path.is_symlink():
         raise InvalidParameter(Problem(option, "be a new file", str(path), "choose another name, or remove it first"))
     if not path.parent.is_dir():

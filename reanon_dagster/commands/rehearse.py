@@ -17,6 +17,7 @@ from reanon_dagster.lab.snapshots_on_disk import SnapshotsOnDisk, snapshots_on_d
 from reanon_dagster.releasing.evidence import attack_numbers, attacked_by, exposed_by
 from reanon_dagster.releasing.frozen_settings import continued, require_unchanged
 from reanon_dagster.releasing.judged_candidate import Progress, checks_of
+from reanon_dagster.releasing.manifest_signature import require_signing_key
 from reanon_dagster.releasing.query_error import MEANING, percentage
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
@@ -43,6 +44,7 @@ def run(options: argparse.Namespace) -> int:
     """Rehearse every release, print the table and each refusal; 1 if a release on the disk would be refused."""
     series = continued(load_series(options.series))
     require_json_place(options.json, series.published_folder.parent)
+    require_signing_key(series)
     warn_of_caution(series)
     found = snapshots_on_disk(series, date.today())  # noqa: DTZ011  a release is due by the steward's own calendar
     if not found.releases:
@@ -114,7 +116,7 @@ def _show(
         warn(f"{series.name}: {releases[-1].release} blocks the releases after it, so {rest} cannot be rehearsed")
     for sentence in _attack_sentences(attacks):
         say(f"{series.name}: all rehearsed releases together: {sentence}", quiet=quiet)
-    if any(one.refused for one in releases if not one.projected):
+    if any(it.exit_code == 1 for one in releases if not one.projected for it in one.obstacles):
         warn(f"{series.name}: `reanon advise` says which techniques and parameters get through these snapshots")
     say(LEGEND, quiet=quiet)
     if any(one.counterfeits or one.withheld for one in releases):

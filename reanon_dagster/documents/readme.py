@@ -185,6 +185,9 @@ def _cautions(release: PublicRelease) -> Iterator[str]:
     cautions.append("That two rows of different releases are the same person. Group numbers and the order are random.")
     if _number(facts["withheld"]):
         cautions.append("That a person who fits no row was not in the table. Withheld people are in no row.")
+        cautions.append(
+            "That withheld people have the values of the others. A value may be withheld for being frequent."
+        )
     if _number(facts["dirty"]):
         people = counted(_number(facts["dirty"]), "row is a person", "rows are people")
         cautions.append(f"That all rows were selected. {people} whom the release did not select.")

@@ -60,7 +60,10 @@ def interval_code(release: PublicRelease, column: QuasiIdentifier) -> str:
 
 def _read(release: PublicRelease, table: str, *, as_text: bool = False) -> str:
     form = release.formats[0]
-    types = ", dtype=str" if as_text else ""
+    sensitive = release.series.schema.sensitive.name
+    has_values = release.shows(sensitive) and table == ("values" if release.series.is_decoupled else "table")
+    # Without its type a value such as 007 would be read as a number.
+    types = ", dtype=str" if as_text else f", dtype={{{_quoted(sensitive)}: str}}" if has_values else ""
     more = f'{types}, keep_default_na=False, na_values=[""]' if form == "csv" else ""
     return f'pd.read_{form}("{table}.{form}"{more})'
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reanon_core.catalog import TECHNIQUES
+from reanon_core.model.errors import counted
 from reanon_core.protocols import AdversaryKind, Fit
 from reanon_dagster.lab.advice_grid import Cell, Measured, asked
 from reanon_dagster.lab.applicability import TableFacts
@@ -104,6 +105,11 @@ def _any(one: Measured, facts: TableFacts) -> bool:  # noqa: ARG001  one of thre
 def _reasons(best: Measured, facts: TableFacts, own: int | None) -> list[str]:
     fit, cell = _fit(best), best.cell
     reasons = [fit.promise]
+    if facts.changed_values and fit.bounds_risk:
+        reasons.append(
+            f"{counted(facts.changed_values, 'person changes', 'people change')} their value: for them the promise "
+            f"holds from one change to the next, and what an old value says about the new one is not covered"
+        )
     if own is not None and own > cell.among:
         reasons.append(f"your file asks for {own} values, and the snapshots on the disk allow {cell.among}")
     elif own is not None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from reanon_core.catalog import TECHNIQUES
 from reanon_core.model.errors import ReanonError
+from reanon_core.protocols import Fit
 from reanon_dagster.lab.applicability import Applicability, TableFacts
 from reanon_dagster.lab.projection import no_projection
 from reanon_dagster.lab.rehearsal import Reader, Rehearsal, RehearsedRelease, projected_releases
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 TRIED = (2, 3, 5, 10, 20)
 """The numbers of values that are tried, beside the largest possible one and that of the series file."""
 MOST_TRIED = 3
+VALUES = ("m", "ell")
+"""What techniques call the number of values that everyone is hidden among."""
 MANY_WITHHELD = 0.2
 """The share of people from which on a release that withholds them counts as the end of a series."""
 SMALLEST_TABLE = 100
@@ -145,7 +148,7 @@ def numbers_tried(largest: int, least: int, own: int | None) -> list[int]:
 def cells(series: "Series", facts: TableFacts, found: Sequence[Applicability]) -> list[Cell]:
     """The grid: every technique that applies, a few numbers of values, both forms, and the way on if values crowd."""
     own = asked(series)
-    bound = facts.largest_m if facts.largest_m >= 2 else facts.fewest_values
+    bound = max(facts.largest_m if facts.largest_m >= 2 else facts.fewest_values, own or 0)
     k = series.config.publish.k if series.config.publish.form == "decoupled" else shared_box(facts)
     grid: list[Cell] = []
     for one in found:
@@ -173,8 +176,13 @@ def _with_own(series: "Series", one: Applicability, parameters: Mapping[str, obj
     written = series.config.technique
     if written.name != one.technique or one.fit is None:
         return needed
+    values = _number_of_values(one.fit)
     counts = {key for key, value in one.fit.parameters(3).items() if one.fit.parameters(9)[key] != value}
     kept = {key: value for key, value in written.params.items() if key not in counts}
+    # No other number, such as that of the people in a group, becomes less than the file asks for.
+    for key in counts - {values}:
+        if isinstance(asked_for := written.params.get(key), int):
+            kept[key] = max(asked_for, int(str(needed[key])))
     try:
         build_technique(TechniqueConfig(name=one.technique, **{**needed, **kept, **one.additions}), series.background)
     except ReanonError:  # what the file sets excludes one of these, such as p excludes n
@@ -185,13 +193,15 @@ def _with_own(series: "Series", one: Applicability, parameters: Mapping[str, obj
 def asked(series: "Series") -> int | None:
     """The number of values that the series file asks for; None if its technique counts none."""
     fit = series.technique.declaration.fit
-    written = series.parameters
-    if fit is None:
-        return None
-    for among in range(2, 101):
-        if all(written.get(key) == value for key, value in fit.parameters(among).items() if value == among):
-            return among
-    return None
+    number = None if fit is None else series.parameters.get(_number_of_values(fit))
+    return number if isinstance(number, int) and number >= 2 else None
+
+
+def _number_of_values(fit: Fit) -> str:
+    """The parameter that is the number of values: m, or ell where k is the number of people."""
+    few, many = fit.parameters(3), fit.parameters(9)
+    following = [key for key in few if (few[key], many[key]) == (3, 9)]
+    return next((key for key in following if key in VALUES), following[0])
 
 
 def shared_box(facts: TableFacts) -> int | None:

@@ -185,12 +185,13 @@ def compared_entries(
 
 
 def _measured(name: str, entries: Sequence[Entry]) -> float:
-    """The mean of a metric over the releases, with the same queries for all."""
+    """The mean of a metric over the releases that have rows, with the same queries for all."""
     if name == WITHHELD:
         selected = sum(int(np.count_nonzero(entry.snapshot.selection)) for entry in entries)
         return sum(entry.withheld for entry in entries) / max(1, selected)
     metric = METRICS[name]()
-    return float(np.mean([metric.measure(entry, np.random.default_rng(SEED)) for entry in entries]))
+    shown = [entry for entry in entries if entry.release.size] or entries
+    return float(np.mean([metric.measure(entry, np.random.default_rng(SEED)) for entry in shown]))
 
 
 def _knowledge(ledger: Ledger, adversary: Adversary) -> "Knowledge":

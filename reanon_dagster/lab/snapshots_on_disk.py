@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
+from reanon_core.model.errors import InvalidSnapshot
 from reanon_core.model.mark import marked
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.tables.ids import KEY_BYTES
@@ -47,7 +48,11 @@ class SnapshotsOnDisk:
         other: tuple[tuple[str, ...], ...] = ()
         for release in self.releases:
             tell(f"reading {release}")
-            read = read_snapshot(self.series, release, self._key, values, other, whole_table=whole_tables)
+            try:
+                read = read_snapshot(self.series, release, self._key, values, other, whole_table=whole_tables)
+            except InvalidSnapshot as error:
+                error.remark = f"{error.remark} (release {release})"
+                raise
             read = read.without(marked(self.view.summary.marks, read.snapshot.persons))
             schema = read.snapshot.schema
             values, other = schema.sensitive.values, schema.other_values

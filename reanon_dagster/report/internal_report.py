@@ -16,7 +16,7 @@ from reanon_dagster.report.pages.attack_description import attack_description
 from reanon_dagster.report.pages.page_template import page
 from reanon_dagster.report.pages.pictures import columns, lines, paired_bars
 from reanon_dagster.report.pages.public_page import promise_of
-from reanon_dagster.report.pages.release_numbers import fewest_values, group_sizes, size_counts, widths
+from reanon_dagster.report.pages.release_numbers import fewest_values, group_sizes, size_counts, sized_things, widths
 from reanon_dagster.report.stored_releases import StoredReleases
 
 if TYPE_CHECKING:
@@ -63,7 +63,9 @@ def internal_report(
         example=[] if naive is None else example(ledger, releases, own_left, naive_left),
         smallest=int(sizes.min()) if len(sizes) else 0,
         fewest=fewest_values(entry.release) if entry.release.shows(schema.sensitive.name) else None,
-        sizes=columns(size_counts(sizes), "rows in a group", "groups") if len(sizes) else "",
+        grouped=entry.release.grouped,
+        decoupled=entry.release.person_rows is not None,
+        sizes=columns(size_counts(sizes), *sized_things(entry.release)) if len(sizes) else "",
         widths=_widths_over_time(ledger),
         errors=lines(releases, {"error": _percent(stored)}, "a typical count is off by (%)"),
         margins=[

@@ -60,9 +60,14 @@ def example(
     own: Sequence[Candidates],
     naive: Sequence[Candidates],
 ) -> list[Step]:
-    """Release by release, what is left for the person who is in most releases and whom the naive way protects least."""
+    """Release by release, what is left for the person who is in most releases and whom the naive way protects least.
+
+    Nothing if no release has people.
+    """
     values = ledger.entries[-1].snapshot.schema.sensitive.values
     persons, masks = naive[-1]
+    if not len(persons):
+        return []
     present = np.zeros(len(persons), np.int64)
     for entry in ledger.entries:
         present += np.isin(persons, entry.trace.persons)

@@ -5,12 +5,12 @@ from itertools import combinations
 
 import numpy as np
 
-from reanon_core.model.arrays import Float64, Int32, Int64
+from reanon_core.model.arrays import MISSING, Float64, Int32, Int64
 from reanon_core.model.coding import decode
 from reanon_core.model.history import Published
 from reanon_core.model.ledger import Entry
 from reanon_core.model.release import ALL_MISSING
-from reanon_core.model.schema import Kind, QuasiIdentifier
+from reanon_core.model.schema import QuasiIdentifier
 from reanon_dagster.report.pages.release_numbers import box_of_rows, row_weights
 
 BINS = 10
@@ -58,7 +58,7 @@ def _spreads(entry: Entry) -> tuple[list[_Spread], Float64]:
     spreads = []
     for at, column in enumerate(entry.snapshot.schema.quasi_identifiers):
         codes = table.qi[at]
-        if not release.shows(column.name) or not (codes >= 0).any():
+        if not release.shows(column.name) or not (codes != MISSING).any():
             continue
         low, high = boxes.low[at].astype(np.int64), boxes.high[at].astype(np.int64)
         edges = _edges(column, codes)
@@ -70,15 +70,19 @@ def _spreads(entry: Entry) -> tuple[list[_Spread], Float64]:
         place[codes < edges[0]] = -1
         spreads.append(_Spread(column.name, _labels(column, first, last), place.astype(np.int32), share[box]))
     sensitive = entry.snapshot.schema.sensitive
-    if release.shows(sensitive.name) and not decoupled:
+    if release.shows(sensitive.name):
         shown = np.eye(len(sensitive.values))[release.sensitive]
+        if release.person_rows is not None:  # a person has each value of the group with its share there
+            counts = np.zeros((release.boxes.count, len(sensitive.values)))
+            np.add.at(counts, release.group, shown)
+            shown = (counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))[release.person_rows.group]
         spreads.append(_Spread(sensitive.name, list(sensitive.values), table.sensitive, shown))
     return spreads, weights
 
 
 def _edges(column: QuasiIdentifier, codes: Int32) -> Int64:
     """Where the ranges begin, and one beyond the end."""
-    known = codes[codes >= 0] if column.kind is Kind.CATEGORICAL else codes[codes > np.iinfo(np.int32).min]
+    known = codes[codes != MISSING]
     first, last = column.bounds or (int(known.min()), int(known.max()))
     count = min(BINS, last - first + 1)
     return np.unique(np.linspace(first, last + 1, count + 1).round().astype(np.int64))

@@ -68,6 +68,37 @@ def test_csv_and_parquet_give_the_same_answers(series: Path, tmp_path: Path) -> 
     assert open_release(tmp_path).count(asked) == open_release(folder).count(asked)
 
 
+def test_text_in_csv_files_stays_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    people = [
+        (f"p{at}", ("01", "02", "")[at % 3], ("true", "false")[at % 2], ("007", "NA", "1e3")[at % 3])
+        for at in range(60)
+    ]
+    lines = ["id,region,flag,code", *(",".join(one) for one in people)]
+    (tmp_path / "r1.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "series.yaml").write_text(
+        'series: odd\nsource: {path: "{release}.csv", id: id}\nreleases: {names: [r1]}\nsensitive: code\n'
+        'quasi_identifiers:\n  region: {kind: categorical, order: ["01", "02"], missing: separate}\n'
+        '  flag: {kind: categorical, order: ["false", "true"]}\n'
+        "technique: {name: m-invariance, m: 3}\npublish: {formats: [csv]}\n"
+    )
+    assert main(["backfill", str(tmp_path / "series.yaml"), "--quiet"]) == 0
+    folder = tmp_path / "published" / "odd" / "r1"
+    asked = open_release(folder)
+    assert asked.labels == ("007", "1e3", "NA")
+    assert asked.count({"code": "007"}).value == pytest.approx(20)
+    assert asked.count({"region": ["01", "02"]}).covers(40)
+    assert asked.count({"flag": "true"}).covers(30)
+    monkeypatch.chdir(folder)
+    with duckdb.connect() as connection:
+        connection.execute(release_view("."))
+        found = connection.execute("SELECT code, sum(weight) FROM people GROUP BY code ORDER BY code").fetchall()
+    assert found == [("007", 20), ("1e3", 20), ("NA", 20)]
+    counting = re.findall(r"^```python\n(.*?)^```", Path("README.md").read_text(), re.MULTILINE | re.DOTALL)[-1]
+    names: dict[str, object] = {}
+    exec(counting, names)
+    assert dict(names["estimate"]) == {"007": 20, "1e3": 20, "NA": 20}
+
+
 def test_a_folder_that_is_no_release_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match=r"must hold manifest\.json and the tables of a release"):
         open_release(tmp_path)

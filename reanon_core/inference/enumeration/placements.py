@@ -128,20 +128,27 @@ def _choices(table: RowCounts, options: list[list[Option]], budget: Budget) -> I
         for of_person in needs
     ]
     chosen: list[Option] = []
-
-    def choose_from(turn: int, left: int) -> Iterator[tuple[Option, ...]]:
+    # For everyone so far and the next person: the option to try next, and what is left before it. No recursion, because
+    # thousands of people may be connected.
+    following, left = [0], [everything]
+    while following:
+        turn = len(chosen)
         if turn == len(options):
             yield tuple(chosen)
-            return
-        for option, own in zip(options[turn], fields[turn], strict=True):
+        elif following[-1] < len(options[turn]):
+            option, own = options[turn][following[-1]], fields[turn][following[-1]]
+            following[-1] += 1
             budget.spend(len(option.releases))  # a choice is a placement in each release of the lifespan
-            after = left - own  # each place is there once: a person is once in a release
+            after = left[-1] - own  # each place is there once: a person is once in a release
             if after & highest == highest:
                 chosen.append(option)
-                yield from choose_from(turn + 1, after)
-                chosen.pop()
-
-    return choose_from(0, everything)
+                following.append(0)
+                left.append(after)
+            continue
+        following.pop()
+        left.pop()
+        if chosen:
+            chosen.pop()
 
 
 def _number(fields: AnyArray) -> int:

@@ -37,6 +37,12 @@ def group_sizes(release: Release) -> Int64:
     return np.bincount(box, minlength=boxes.count).astype(np.int64)
 
 
+def sized_things(release: Release) -> tuple[str, str]:
+    """What the sizes are of, as the labels of a picture: groups, or boxes where groups have none of their own."""
+    is_group = release.grouped and release.person_rows is None
+    return ("rows in a group", "groups") if is_group else ("rows with one box", "boxes")
+
+
 def size_counts(sizes: Int64) -> list[tuple[str, int]]:
     """How many groups have each size; sizes above LARGEST together."""
     if not len(sizes):

@@ -120,12 +120,30 @@ def test_withheld_people_widen_the_interval() -> None:
     assert answer.low < 4 < 6 < answer.high
 
 
+def test_all_or_none_of_the_withheld_may_have_a_value_where_groups_are_balanced() -> None:
+    balanced, free = (
+        estimates(table(*[(20, 20, "F", "F", values)] * 40), manifest={"withheld": 30}).count({"ill": "x"})
+        for values in ("xabcdefg", "xabcdeff")
+    )
+    assert balanced.value == free.value == pytest.approx(40 + 30 / 8)
+    assert balanced.low <= 40 < 40 + 30 <= balanced.high
+    assert free.high < 40 + 30
+
+
+def test_a_region_counts_the_rows_that_counterfeits_are_among() -> None:
+    groups = [(20, 20, "F", "F", "axyz"), (30, 30, "F", "F", "bxyz")] * 50
+    answer = estimates(table(*groups), dict.fromkeys(range(100), 2)).count({"ill": "x", "age": 20})
+    assert "50 rows show these values, but between 0 and 50 real people" in answer.notes[0]
+
+
 @pytest.mark.parametrize(
     ("where", "sentence"),
     [
         ({"town": "x"}, r"a condition \(town\) must name a column that the release shows: age, sex, ill"),
         ({"sex": "Q"}, r"sex \(Q\) must be one of F, M"),
         ({"age": "young"}, r"age \(young\) must be a number"),
+        ({"age": (39, 30)}, r"age \(39 to 30\) must be a range that begins before it ends"),
+        ({"sex": ("M", "F")}, r"sex \(M to F\) must be a range that begins before it ends, in the order of the column"),
     ],
 )
 def test_a_wrong_condition_is_a_sentence(where: dict[str, object], sentence: str) -> None:

@@ -10,7 +10,7 @@ from builders.rehearsed import with_surplus, written
 from builders.series import DISEASES, SERIES, lively, people, write_series
 
 from reanon_dagster.cli import main
-from reanon_dagster.lab.advice_grid import Cell, Measured, cells, numbers_tried
+from reanon_dagster.lab.advice_grid import Cell, Measured, asked, cells, numbers_tried
 from reanon_dagster.lab.applicability import applicability, eligibilities, table_facts
 from reanon_dagster.lab.rehearsal import Obstacle, RehearsedRelease
 from reanon_dagster.lab.snapshots_on_disk import snapshots_on_disk
@@ -78,6 +78,19 @@ def test_the_recommended_lines_validate_and_backfill_and_the_advice_writes_nothi
     assert main(["validate", str(path), "--quiet"]) == 0
     assert main(["rehearse", str(path), "--quiet", "--ahead", "0"]) == 0
     assert main(["backfill", str(path), "--quiet", "--to", "r4"]) == 0
+
+
+def test_where_values_change_the_recommendation_says_for_how_long_its_promise_holds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = people(120)
+    moody = frame.assign(disease=[*frame["disease"][1:6], frame["disease"][0], *frame["disease"][6:]])
+    path = write_series(tmp_path / "series", snapshots={"r1": frame, "r2": moody})
+    _, document, out = advised(path, capsys, "--ahead", "0")
+    assert document["recommendation"]["parameters"]["on_sensitive_change"] == "episode"
+    assert "6 people change their value: for them the promise holds from one change to the next" in out
+    _, _, out = advised(write_series(tmp_path / "calm", snapshots={"r1": frame, "r2": frame}), capsys, "--ahead", "0")
+    assert "change their value: for them" not in out
 
 
 def test_the_document_has_facts_reasons_a_grid_and_no_value_of_the_data(
@@ -171,6 +184,28 @@ def test_what_else_the_file_sets_for_its_technique_stays(tmp_path: Path) -> None
     others = [one for one in grid if one.technique == "cor-split"]
     assert others
     assert not [one for one in others if "assignment" in one.parameters]
+
+
+def test_the_people_in_a_group_stay_as_many_as_the_file_asks_for(tmp_path: Path) -> None:
+    frames = {"r1": people(120), "r2": people(120)}
+    text = SERIES.replace("m-invariance, m: 3", "bpg, k: 5, ell: 2")
+    series = load_series(write_series(tmp_path, text=text, snapshots=frames))
+    facts = table_facts(series, list(frames), snapshots_on_disk(series, TODAY).read())
+    assert asked(series) == 2
+    grid = cells(series, facts, applicability(series, facts, "presence"))
+    own = [(one.parameters["k"], one.parameters["ell"]) for one in grid if one.technique == "bpg"]
+    assert own[0] == (5, 2)
+    assert all(k == max(5, ell) for k, ell in own)
+
+
+def test_a_technique_that_rations_no_new_rows_is_tried_with_the_number_of_the_file(tmp_path: Path) -> None:
+    crowd = people(120)
+    crowd.loc[crowd.index[:30], "disease"] = crowd["disease"].iloc[0]
+    series = load_series(write_series(tmp_path, text=SERIES, snapshots={"r1": crowd}))
+    facts = table_facts(series, ["r1"], snapshots_on_disk(series, TODAY).read())
+    assert facts.largest_m == 2
+    grid = cells(series, facts, applicability(series, facts, "presence"))
+    assert 3 in {one.among for one in grid if one.technique == "bpg"}
 
 
 def test_the_grid_tries_the_largest_number_and_that_of_the_file() -> None:

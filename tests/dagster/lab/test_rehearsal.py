@@ -97,6 +97,28 @@ def test_a_brake_is_told_and_the_rehearsal_goes_on_as_if_it_were_accepted(
     assert "goes on as if you accepted it with --accept-drift" in err
 
 
+def test_a_key_that_would_sign_and_is_not_there_is_found_before_the_rehearsal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = SERIES + "publish: {sign: steward.key}\n"
+    path = write_series(tmp_path / "series", text=text, snapshots={"r1": people(120)})
+    for command in ("rehearse", "backfill"):
+        assert main([command, str(path), "--quiet"]) == 2
+        assert "publish.sign" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["advise", "compare", "rehearse"])
+def test_a_snapshot_that_cannot_be_read_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    frames = {"r1": people(120), "r2": people(120).assign(age="old")}
+    path = write_series(tmp_path / "series", snapshots=frames)
+    assert main([command, str(path), "--quiet"]) == 2
+    told = capsys.readouterr().err
+    assert "release r2" in told
+    assert "`reanon advise` says" not in told
+
+
 def test_projected_releases_are_marked_and_a_refusal_among_them_fails_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

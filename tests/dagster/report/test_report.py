@@ -1,6 +1,8 @@
 """`reanon report`: one file without scripts and requests; the public one is made of public data alone."""
 
+import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ from builders.series import SERIES, lively, write_series
 from reanon_core.catalog import TECHNIQUES, build_technique
 from reanon_core.model.ledger import Ledger
 from reanon_core.replay import replay
+from reanon_core.techniques.decoupled import decouple
 from reanon_dagster.cli import main
 from reanon_dagster.lab.baseline import exact_entry
 from reanon_dagster.report.exposure import candidates_over_time, exposed_people
@@ -147,6 +150,26 @@ def test_exact_values_have_the_margins_and_pairs_of_the_original(clinic: Path) -
     assert all(one.distance > 0 for one in margins(published)[0] if one.column != "disease")
 
 
+def test_a_decoupled_release_is_compared_in_its_sensitive_column_too(clinic: Path) -> None:
+    snapshot = ledger_of(clinic).entries[-1].snapshot
+    technique = decouple(build_technique("m-invariance", {"m": 3}), 3)
+    shown, pairs = margins(replay(technique, [snapshot], np.random.default_rng(0)).entries[0])
+    assert [one.column for one in shown] == ["age", "zip", "disease"]
+    assert len(pairs) == 3
+    assert sum(published for _, _, published in shown[-1].ranges) == pytest.approx(snapshot.size)
+    assert shown[-1].distance == pytest.approx(0, abs=1e-9)
+
+
+def test_values_below_zero_are_compared_as_others_are(clinic: Path) -> None:
+    snapshot = ledger_of(clinic).entries[-1].snapshot
+    ages = replace(snapshot.schema.quasi_identifiers[0], domain=None)
+    schema = replace(snapshot.schema, quasi_identifiers=(ages, *snapshot.schema.quasi_identifiers[1:]))
+    earlier = replace(snapshot, schema=schema, qi=snapshot.qi - np.array([[200], [0]], np.int32))
+    shown, _ = margins(exact_entry(earlier, np.random.default_rng(0)))
+    assert [one.column for one in shown] == ["age", "zip", "disease"]
+    assert sum(true for _, true, _ in shown[0].ranges) == snapshot.size
+
+
 @pytest.mark.parametrize("technique", ["{name: sequential, ell: 3}", "{name: m-invariance, m: 3}"])
 def test_every_kind_of_release_has_both_reports(tmp_path: Path, technique: str) -> None:
     text = SERIES.replace("[r1, r2, r3, r4, r5]", "[r1]").replace("{name: m-invariance, m: 3}", technique)
@@ -157,6 +180,26 @@ def test_every_kind_of_release_has_both_reports(tmp_path: Path, technique: str) 
         out = tmp_path / f"report{len(options)}.html"
         assert main(["report", str(path), *QUICKLY, "--out", str(out), *options]) == 0
         assert "holds" in out.read_text()
+
+
+def test_a_series_without_people_yet_has_both_reports(tmp_path: Path) -> None:
+    text = SERIES.replace("[r1, r2, r3, r4, r5]", "[r1]")
+    path = write_series(tmp_path, text=text, snapshots={"r1": lively(1, 60)["r1"].iloc[:0]})
+    assert main(["backfill", str(path), "--quiet", "--accept-drift", "opens in spring"]) == 0
+    for options in ([], ["--public"]):
+        out = tmp_path / f"report{len(options)}.html"
+        assert main(["report", str(path), *QUICKLY, "--out", str(out), *options]) == 0
+        assert "One person, release by release" not in out.read_text()
+
+
+def test_rows_without_groups_are_not_called_groups(tmp_path: Path) -> None:
+    text = SERIES.replace("[r1, r2, r3, r4, r5]", "[r1]").replace("m-invariance, m: 3", "sequential, ell: 3")
+    path = write_series(tmp_path, text=text, snapshots=lively(1, 60))
+    assert main(["backfill", str(path), "--quiet"]) == 0
+    assert main(["report", str(path), *QUICKLY, "--out", str(tmp_path / "report.html")]) == 0
+    told = words(tmp_path / "report.html")
+    assert "The smallest set of rows with one box of r1 has" in told
+    assert "the group with the fewest values" not in told
 
 
 def test_an_earlier_release_is_reported_as_it_was(clinic: Path, tmp_path: Path) -> None:
@@ -192,3 +235,19 @@ def test_a_withdrawn_release_has_no_public_report(tmp_path: Path, capsys: pytest
 @pytest.mark.parametrize("name", TECHNIQUES)
 def test_every_technique_says_in_one_sentence_what_it_does(name: str) -> None:
     assert promise_of(name).endswith(".")
+
+
+def test_boxes_that_are_no_groups_are_called_boxes_and_withheld_people_are_said_to_differ(tmp_path: Path) -> None:
+    technique = "m-invariance, m: 3, balancing: median, not_eligible: partial-blocks"
+    text = SMALL.replace("m-invariance, m: 3", technique) + "publish: {report: true, form: decoupled, k: 3}\n"
+    path = write_series(tmp_path, text=text, snapshots=lively(3, 60))
+    assert main(["backfill", str(path), "--quiet", "--seed", "1"]) == 0
+    folder = tmp_path / "published" / "clinic"
+    manifests = [json.loads((folder / name / "manifest.json").read_text()) for name in ("r1", "r2", "r3")]
+    assert {one["withheld"] > 0 for one in manifests} == {False, True}
+    for name, manifest in zip(("r1", "r2", "r3"), manifests, strict=True):
+        page = words(folder / name / "report.html")
+        assert "How many boxes have how many rows." in page
+        assert ("need not have the same values" in page) == bool(manifest["withheld"])
+        readme = (folder / name / "README.md").read_text()
+        assert ("That withheld people have the values of the others." in readme) == bool(manifest["withheld"])

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import counted
 from reanon_dagster.doctor.remark import Outcome, Remark, mended
-from reanon_dagster.documents.release_documents import SERIES_DOCUMENTS
 from reanon_dagster.releasing.series_heads import private_heads, public_head
 from reanon_dagster.storage.connection import STORE
 from reanon_dagster.storage.durable_file import leftover_files
@@ -52,7 +51,7 @@ def leftovers(series: "Series", repair: bool) -> Iterator[Remark]:  # noqa: FBT0
     what, now = "temporary files", time.time()
     files = [series.private_folder / STORE, series.private_folder / KEY_FILE]
     files += [place.path for place in (*private_heads(series), public_head(series))]
-    files += [way_to(series.published_folder, name) for name in SERIES_DOCUMENTS]
+    files.append(way_to(series.published_folder, "*"))
     found = [path for file in files for path in leftover_files(file.parent, file.name)]
     found = [path for path in found if now - path.lstat().st_mtime > AGE]
     if repair:

@@ -16,14 +16,15 @@ from reanon_dagster.releasing.recovery import is_interrupted, recover
 from reanon_dagster.releasing.series_heads import private_heads, public_head
 from reanon_dagster.storage import document_reader, store_reader
 from reanon_dagster.storage.connection import opened
-from reanon_dagster.storage.durable_file import replace_file
 from reanon_dagster.storage.head_file import head_of, read_head, write_head
 from reanon_dagster.storage.pseudonym_key import private_folder
 from reanon_dagster.storage.published_folder import (
     MANIFEST,
     digests_of,
     move_to_public,
+    replace_public_file,
     replace_series_documents,
+    way_to,
     write_documents,
     write_files,
 )
@@ -158,7 +159,8 @@ def _rebuild_release(series: "Series", record: ReleaseRecord, folder: Path, *, r
             move_to_public(staged, folder)
         elif repair:
             for name in wrong:
-                replace_file(folder / name, (staged / name).read_bytes(), mode=0o644)
+                way = way_to(series.published_folder, name)
+                replace_public_file(folder / name, (staged / name).read_bytes(), way)
         return None if wrong else ""
     finally:
         shutil.rmtree(staged, ignore_errors=True)

@@ -112,7 +112,10 @@ def connected(path: Path, key: str | None, *, read_only: bool) -> "duckdb.DuckDB
 
     if key is not None:
         return encryption.attached(path, key, read_only=read_only)
-    return duckdb.connect(str(path), read_only=read_only)
+    connection = duckdb.connect(str(path), read_only=read_only)
+    if not read_only:
+        connection.execute(encryption.WITHOUT_LOG)
+    return connection
 
 
 def _connection(path: Path, key: str | None, *, read_only: bool, final: bool) -> "duckdb.DuckDBPyConnection | None":

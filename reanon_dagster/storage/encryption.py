@@ -23,6 +23,9 @@ NONCE = 12
 EXTENSION = "duckdb_extension_httpfs"
 """The package of the extension that holds DuckDB's cryptography; nothing of it is downloaded at run time."""
 MISSING = "encryption needs the package duckdb-extension-httpfs for this version of DuckDB; install reanon[encryption]"
+WITHOUT_LOG = "SET wal_autocheckpoint = '0b'"
+"""A commit goes to the store itself: a log could be lost, and DuckDB ends the process if it can neither be written nor
+cut back on a full disk."""
 
 
 def store_key(folder: Path) -> str | None:
@@ -52,6 +55,7 @@ def attached(path: Path, key: str, *, read_only: bool) -> "duckdb.DuckDBPyConnec
         quoted = str(path).replace("'", "''")
         connection.execute(f"ATTACH IF NOT EXISTS '{quoted}' AS store ({options})", {"key": key})
         connection.execute("USE store")
+        connection.execute(WITHOUT_LOG)
     except BaseException:
         connection.close()
         raise

@@ -88,16 +88,24 @@ def replace_series_documents(folder: Path, documents: Mapping[str, bytes]) -> No
         path = folder / name
         if path.is_file() and not path.is_symlink() and path.read_bytes() == content:
             continue
-        try:
-            replace_file(path, content, mode=0o644, by_way_of=way_to(folder, name))
-        except OSError as error:
-            if error.errno != errno.EXDEV:
-                raise
-            replace_file(path, content, mode=0o644)  # the folder is a file system of its own
+        replace_public_file(path, content, way_to(folder, name))
+
+
+def replace_public_file(path: Path, content: bytes, way: Path) -> None:
+    """Put a file into the folder of a series or of a release, by way of a temporary file that lies outside.
+
+    Raises: OSError.
+    """
+    try:
+        replace_file(path, content, mode=0o644, by_way_of=way)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        replace_file(path, content, mode=0o644)  # the folder is a file system of its own
 
 
 def way_to(folder: Path, name: str) -> Path:
-    """The name that the temporary files of a series' document begin with, beside the folder of the series."""
+    """The name that the temporary files of a public file begin with, beside the folder of the series."""
     return folder.with_name(f"{folder.name}.{name}")
 
 

@@ -90,6 +90,28 @@ def test_bytes_that_cannot_be_rebuilt_are_told_and_not_written(folder: Path, mon
     assert not lost.exists()
 
 
+def test_a_kill_during_a_repair_leaves_nothing_in_a_release(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is in the folder of a release is published: a file that its manifest does not list fails every command."""
+    release, real = folder / "published" / "clinic" / "r1", published_folder.replace_file
+    lost = next(release.glob("*.csv"))
+    lost.unlink()
+    ways: list[Path] = []
+
+    def noted(path: Path, content: bytes, *, mode: int, by_way_of: Path) -> None:
+        ways.append(by_way_of)
+        real(path, content, mode=mode, by_way_of=by_way_of)
+
+    monkeypatch.setattr(published_folder, "replace_file", noted)
+    assert doctor(folder)[0] == 0
+    assert lost.exists()
+    assert [way.parent for way in ways] == [folder / "published"]
+    left = folder / "published" / f".{ways[0].name}.0123456789abcdef"
+    left.write_text("x")
+    os.utime(left, (0, 0))
+    assert doctor(folder)[1]["temporary files"] == {"repaired"}
+    assert not left.exists()
+
+
 def test_permissions_and_leftovers_are_repaired(folder: Path) -> None:
     private = folder / "private" / "clinic"
     (private / "store.duckdb").chmod(0o644)

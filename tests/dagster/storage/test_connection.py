@@ -1,5 +1,6 @@
 """A store that another process holds is waited for; one that is broken is not."""
 
+import shutil
 import subprocess
 import sys
 import time
@@ -9,7 +10,7 @@ import duckdb
 import pytest
 
 from reanon_core.model.errors import Refused
-from reanon_dagster.storage.connection import STORE, opened
+from reanon_dagster.storage.connection import STORE, opened, opened_with
 
 HOLD = "import duckdb, sys; held = duckdb.connect(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
 
@@ -35,3 +36,21 @@ def test_a_broken_store_is_told_at_once(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(Refused, match="restore it from a backup"), opened(tmp_path, read_only=False):
         pass
     assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize("key", [None, "0" * 64])
+def test_a_commit_needs_no_log(tmp_path: Path, key: str | None) -> None:
+    """A log could be lost; and on a full disk DuckDB ends the process if it can neither write nor cut it."""
+    if key is not None:
+        pytest.importorskip("duckdb_extension_httpfs")
+    path = tmp_path / STORE
+    with opened_with(key, tmp_path, read_only=False) as connection:
+        connection.begin()
+        connection.execute("CREATE TABLE numbers AS FROM range(10)")
+        connection.commit()
+        log = path.with_name(f"{STORE}.wal")
+        assert not log.exists() or not log.stat().st_size
+        (tmp_path / "copy").mkdir()
+        shutil.copy(path, tmp_path / "copy" / STORE)  # what a kill at this moment leaves
+    with opened_with(key, tmp_path / "copy", read_only=True) as connection:
+        assert connection.execute("SELECT count(*) FROM numbers").fetchone() == (10,)

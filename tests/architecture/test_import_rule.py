@@ -72,7 +72,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reanon_core.kernels",),
     ("reanon_core.protocols",),
     ("reanon_core.model",),
-    ("reanon_core.compiled",),
+    ("reanon_core.compiled", "reanon_core.threads"),
 )
 PRIVATE = {f"reanon_core.model.{name}" for name in ("snapshot", "plan", "trace", "publication", "ledger")}
 JUDGES = {

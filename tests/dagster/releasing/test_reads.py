@@ -13,11 +13,11 @@ from builders.series import lively, write_series
 from reanon_dagster.cli import main
 from reanon_dagster.definitions import series_definitions
 from reanon_dagster.sources import snapshot_reader
-from reanon_dagster.storage import store_reader
+from reanon_dagster.storage import memory_tables
 
 COUNTED: dict[str, tuple[ModuleType, str]] = {
-    "state": (store_reader, "state"),
-    "memories": (store_reader, "memories"),
+    "state": (memory_tables, "read_state"),
+    "memories": (memory_tables, "read_memories"),
     "table": (snapshot_reader, "read_table"),
     "coding": (snapshot_reader, "coded_columns"),
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from builders.private_texts import leaks, private_texts
-from builders.series import SERIES, lively, write_series
+from builders.series import SERIES, begin, lively, write_series
 
 from reanon_core.catalog import TECHNIQUES, build_technique
 from reanon_core.model.ledger import Ledger
@@ -241,6 +241,7 @@ def test_boxes_that_are_no_groups_are_called_boxes_and_withheld_people_are_said_
     technique = "m-invariance, m: 3, balancing: median, not_eligible: partial-blocks"
     text = SMALL.replace("m-invariance, m: 3", technique) + "publish: {report: true, form: decoupled, k: 3}\n"
     path = write_series(tmp_path, text=text, snapshots=lively(3, 60))
+    begin(path)
     assert main(["backfill", str(path), "--quiet", "--seed", "1"]) == 0
     folder = tmp_path / "published" / "clinic"
     manifests = [json.loads((folder / name / "manifest.json").read_text()) for name in ("r1", "r2", "r3")]

@@ -56,18 +56,18 @@ def write_series(folder: Path, rows: int, releases: int, threads: int) -> None:
     for number in range(releases):
         first = int(number * RENEWED * rows)
         writer = None
-        for start in range(first, first + rows, PART):
-            codes = generate.population(PART, start // PART)
-            here = slice(0, min(PART, first + rows - start))
+        for part in range(first // PART, -(-(first + rows) // PART)):
+            codes, start = generate.population(PART, part), part * PART
+            here = slice(max(0, first - start), min(PART, first + rows - start))  # a person is always the same
             table = {
                 "person": pa.array(np.arange(start, start + PART)[here]),
                 "age": pa.array((codes["age"][here] + generate.YOUNGEST).astype(np.int32)),
             }
             for name, values in labels.items():
                 table[name] = values.take(pa.array(codes[name][here]))
-            part = pa.table(table)
-            writer = writer or pq.ParquetWriter(folder / "snapshots" / f"r{number + 1}.parquet", part.schema)
-            writer.write_table(part)
+            people = pa.table(table)
+            writer = writer or pq.ParquetWriter(folder / "snapshots" / f"r{number + 1}.parquet", people.schema)
+            writer.write_table(people)
         if writer is not None:
             writer.close()
     text = SERIES.format(

@@ -184,7 +184,7 @@ def bury(folder: Path, tombstone: str) -> None:
 
     Doing it again finishes what a kill left.
     """
-    replace_file(folder / WITHDRAWN, tombstone.encode(), mode=0o644)
+    replace_public_file(folder / WITHDRAWN, tombstone.encode(), way_to(folder.parent, WITHDRAWN))
     for name in _listed(folder):
         (folder / name).unlink(missing_ok=True)
     flush(folder)

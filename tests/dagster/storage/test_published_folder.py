@@ -14,7 +14,7 @@ from reanon_core.model.history import Published
 from reanon_core.model.release import Auxiliary, Boxes, Release
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_core.tables.release_table import PART_ROWS, published_tables
-from reanon_dagster.storage.published_folder import MANIFEST, move_to_public, write_files
+from reanon_dagster.storage.published_folder import MANIFEST, WITHDRAWN, bury, move_to_public, write_files
 
 
 @pytest.fixture
@@ -120,3 +120,22 @@ def test_files_that_are_written_in_parts_are_those_of_the_whole_table(tmp_path: 
             whole = (tmp_path / f"{name}.{form}").read_bytes()
             assert (tmp_path / "parts" / f"{name}.{form}").read_bytes() == whole
             assert digests[f"{name}.{form}"] == hashlib.sha256(whole).hexdigest()
+
+
+def test_a_kill_of_a_withdrawal_leaves_nothing_in_the_release(
+    staged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = tmp_path / "published" / "clinic" / "r1"
+    (staged / MANIFEST).write_text('{"files": {"table.csv": {}}}')
+    move_to_public(staged, release)
+    seen: list[Path] = []
+    replace = Path.replace
+
+    def noted(self: Path, target: Path) -> Path:
+        seen.append(self)  # what a kill before this call leaves
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", noted)
+    bury(release, "{}")
+    assert [path.parent for path in seen] == [tmp_path / "published"]
+    assert {path.name for path in release.iterdir()} == {MANIFEST, WITHDRAWN}

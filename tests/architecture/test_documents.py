@@ -15,8 +15,9 @@ from reanon_dagster.cli import main
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
-    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("reanon_core/**/*.md"), *ROOT.glob("data/**/*.md")]
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("reanon_core/**/*.md"), *ROOT.glob("data/*/*.md")]
 )
+"""Without what the demo publishes below the folders of data."""
 WRITTEN = [path for path in DOCUMENTS if path.name not in {"series-yaml.md", "PAPER.md"}]
 """The documents that are neither generated nor maps of a paper."""
 LINK = re.compile(r"\[[^\]]*\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")

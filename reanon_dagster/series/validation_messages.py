@@ -39,6 +39,11 @@ _RULES = {
     "decimal_type": "be a number",
     "decimal_parsing": "be a number",
     "finite_number": "be a number",
+    "float_type": "be a number",
+    "float_parsing": "be a number",
+    "int_type": "be a whole number",
+    "int_parsing": "be a whole number",
+    "int_from_float": "be a whole number",
     "list_type": "be a list, such as [a, b]",
     "tuple_type": "be a list, such as [a, b]",
     "dict_type": "be keys with values, such as {key: value}",
@@ -46,6 +51,8 @@ _RULES = {
     "model_attributes_type": "be keys with values, such as {key: value}",
     "invalid_key": "be text",
 }
+_BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+"""How pydantic names a bound that a number breaks, and how we do."""
 
 
 def problems_of(error: ValidationError, model: type[BaseModel] = SeriesConfig) -> list[Problem]:
@@ -90,6 +97,9 @@ def _rule(place: tuple[int | str, ...], kind: str, context: Mapping[str, Any], m
         return "be two values, such as [0, 120]"
     if kind in {"too_short", "too_long"}:
         return "have at least one entry"
+    for bound, said in _BOUNDS.items():
+        if bound in context:
+            return f"be {said} {context[bound]:g}"
     return _RULES.get(kind) or f"be valid: {message}"
 
 

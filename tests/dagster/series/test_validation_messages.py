@@ -188,6 +188,21 @@ def test_a_wrong_setting_of_a_column_is_one_plain_sentence(write, settings, said
 
 
 @pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("threads: 0", "threads (0) must be at least 1"),
+        ("threads: 5000", "threads (5000) must be at most 1024"),
+        ("threads: 1.5", "threads (1.5) must be a whole number"),
+        ("threads: many", "threads (many) must be a whole number"),
+        ("max_drift: 0", "max_drift (0) must be above 0"),
+        ("min_returning: most", "min_returning (most) must be a number"),
+    ],
+)
+def test_a_wrong_number_is_one_plain_sentence(write, line, said):
+    assert sentences(write(HOSPITAL, (AGE, f"{AGE}\n{line}"))) == [said]
+
+
+@pytest.mark.parametrize(
     ("content", "said"),
     [
         (b"", "education: taxonomy (t.csv) must have at least one line"),

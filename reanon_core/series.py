@@ -24,7 +24,7 @@ from reanon_core.publishing import publish
 from reanon_core.series_arguments import require_release_arguments, require_series_arguments, series_schema
 from reanon_core.tables.frames import PrivateTable, frame_columns
 from reanon_core.tables.ids import KEY_BYTES
-from reanon_core.tables.snapshot_table import CodedTable, coded_table, restricted
+from reanon_core.tables.snapshot_table import CodedTable, coded_columns, columns_of, restricted
 from reanon_core.techniques.decoupled import DECOUPLED_K, decouple
 
 if TYPE_CHECKING:
@@ -147,7 +147,9 @@ class Series:
         needed = self._shown | frozenset(shown or self._schema.columns) | {self._schema.sensitive.name}
         wanted = (self._id, *self._schema.columns)
         data, problems = frame_columns(frame, wanted, optional=frozenset(wanted[1:]) - needed)
-        coded = coded_table(data, self._schema, id_column=self._id, key=self._key, columns=shown, problems=problems)
+        coded = coded_columns(
+            columns_of(data), self._schema, id_column=self._id, key=self._key, columns=shown, problems=problems
+        )
         snapshot = coded.snapshot
         if selected is not None:
             answers = self._technique.declaration.answers_queries

@@ -74,24 +74,9 @@ def listed_names(names: Sequence[str]) -> str:
     )
 
 
-def coded_table(
-    data: "pa.Table",
-    schema: Schema,
-    *,
-    id_column: str,
-    key: bytes,
-    columns: tuple[str, ...] | None = None,
-    problems: Sequence[Problem] = (),
-) -> CodedTable:
-    """The coded snapshot of a table, its ids replaced by pseudonyms under this key of 16 bytes.
-
-    `schema` knows the values of earlier releases. `columns` are those that the release is to show, None for all. A
-    column of the schema that the table does not have has no codes. `problems` were found before and are reported too.
-
-    Raises: InvalidSnapshot with every problem at once.
-    """
-    taken = dict(zip(data.column_names, data.columns, strict=True))
-    return coded_columns(taken, schema, id_column=id_column, key=key, columns=columns, problems=problems)
+def columns_of(table: "pa.Table") -> "dict[str, pa.ChunkedArray]":
+    """The columns of a table by name."""
+    return dict(zip(table.column_names, table.columns, strict=True))
 
 
 def coded_columns(
@@ -104,7 +89,12 @@ def coded_columns(
     problems: Sequence[Problem] = (),
     with_codes: bool = False,
 ) -> CodedTable:
-    """The same for the columns of a table, which are taken out one by one, so that their memory is free for the codes.
+    """The coded snapshot of a table given by its columns, its ids replaced by pseudonyms under this key of 16 bytes.
+
+    The columns are taken out of `data` one by one, so that their memory is free for the codes. `schema` knows the
+    values of earlier releases. `columns` are those that the release is to show, None for all. A column of the schema that the
+    table does not have has no codes. `problems` were found before and are reported too. `with_codes` keeps the codes in
+    the order of the table.
 
     Raises: InvalidSnapshot with every problem at once.
     """

@@ -9,7 +9,7 @@ import numpy as np
 from reanon_core.model.errors import InvalidSnapshot, Problem, require
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.tables.ids import people
-from reanon_core.tables.snapshot_table import coded_columns, restricted
+from reanon_core.tables.snapshot_table import coded_columns, columns_of, restricted
 from reanon_dagster.series.selections import Selection
 from reanon_dagster.series.series import Series
 from reanon_dagster.sources.row_digest import row_digest
@@ -87,7 +87,7 @@ def read_snapshot(
     if not schema.sensitive.closed:
         schema = schema.with_sensitive_values(known_values)
     found, raw = table.digest, table.raw if series.config.expectations else None
-    columns = dict(zip(table.data.column_names, table.data.columns, strict=True))
+    columns = columns_of(table.data)
     if selection is None and found is not None:
         del table  # its columns are coded one by one, and the memory of each is free then
     coded = coded_columns(

@@ -212,7 +212,7 @@ class SeriesConfig(Part):
     )
     threads: Annotated[int, Field(ge=1, le=1024)] | None = Field(
         default=None,
-        description="How many threads compute a release at a time; any number gives the same release. Default: one for "
-        "each core.",
+        description="How many threads split the buckets of m-invariance and Cor-Split; any number gives the same "
+        "release. Arrow and DuckDB use all cores. Default: one for each core.",
     )
     private: Private = Field(default=Private(), description="Where the private files go.")

@@ -92,9 +92,9 @@ def coded_columns(
     """The coded snapshot of a table given by its columns, its ids replaced by pseudonyms under this key of 16 bytes.
 
     The columns are taken out of `data` one by one, so that their memory is free for the codes. `schema` knows the
-    values of earlier releases. `columns` are those that the release is to show, None for all. A column of the schema that the
-    table does not have has no codes. `problems` were found before and are reported too. `with_codes` keeps the codes in
-    the order of the table.
+    values of earlier releases. `columns` are those that the release is to show, None for all. A column of the schema
+    that the table does not have has no codes. `problems` were found before and are reported too. `with_codes` keeps the
+    codes in the order of the table.
 
     Raises: InvalidSnapshot with every problem at once.
     """

@@ -32,7 +32,7 @@ def _with_true_count(findings: Findings, ledger: Ledger) -> Findings:
     true = np.zeros(findings.exposed, dtype=np.bool_)
     order = np.argsort(findings.persons, kind="stable")
     persons, inferred = findings.persons[order], findings.inferred[order]
-    for entry in ledger.entries:
+    for entry in ledger.entries if findings.exposed else ():
         place = persons.searchsorted(entry.trace.persons)
         hit = np.flatnonzero(place < len(persons))
         hit = hit[persons[place[hit]] == entry.trace.persons[hit]]

@@ -133,7 +133,7 @@ class CountLikelihood:
         if placed is None:
             return
         signatures, old = placed
-        for decision in self._decisions(time, EntryCounts(signatures, old, known, pools), new):
+        for decision in self._decisions(EntryCounts(signatures, old, known, pools), new):
             rows = self._numbered(decision.plan.signatures, new)
             surplus = self._numbered(decision.plan.signatures, counts.surplus[time])
             if (surplus != decision.plan.surplus).any() or int(rows.sum()) != int(new.sum()):
@@ -177,16 +177,17 @@ class CountLikelihood:
         added[: len(old)] += old
         return signatures, added
 
-    def _decisions(self, time: int, entry: EntryCounts, new: Int64) -> list[Decision]:
+    def _decisions(self, entry: EntryCounts, new: Int64) -> list[Decision]:
         """What the technique may decide on these counts; nothing if it would refuse them."""
         signatures, old, _, pools = entry
         layered = self.options.balancing == "blind" and all(is_eligible(pool, self.options.m) for pool in pools)
         seen = signatures.largest(old) if layered else old  # blind decisions look at the depths alone
-        key = (time, id(signatures), seen.tobytes(), pools.tobytes())
-        if key not in self._decided:
+        entered = self._rows_of_buckets(new) > 0
+        key = (id(signatures), seen.tobytes(), pools.tobytes(), entered.tobytes(), entry.known.tobytes())
+        if key not in self._decided:  # later releases often repeat the counts of earlier ones
             self._slots_of(signatures)  # keeps the list, so that its id stays its own
-            tuples, rows = self.history.signatures.tuples, self._rows_of_buckets(new)
-            shown = [[tuples[bucket] for bucket in np.flatnonzero(of_region).tolist()] for of_region in rows]
+            tuples = self.history.signatures.tuples
+            shown = [[tuples[bucket] for bucket in np.flatnonzero(of_region).tolist()] for of_region in entered]
             self._decided[key] = [self._decided_by(way) for way in entry_ways(entry, self.options, shown)]
         return self._decided[key]
 

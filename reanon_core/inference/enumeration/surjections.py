@@ -175,6 +175,8 @@ def _connected(
     groups, queue = {start}, [start]
     while queue:
         for person in people_of[queue.pop()]:
+            if person in persons:
+                continue
             persons.add(person)
             fresh = reach[person] - groups
             groups |= fresh

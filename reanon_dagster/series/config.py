@@ -212,7 +212,7 @@ class SeriesConfig(Part):
     )
     threads: Annotated[int, Field(ge=1, le=1024)] | None = Field(
         default=None,
-        description="How many threads split the buckets of m-invariance and Cor-Split; any number gives the same "
+        description="How many threads split buckets, for the techniques that have them; any number gives the same "
         "release. Arrow and DuckDB use all cores. Default: one for each core.",
     )
     private: Private = Field(default=Private(), description="Where the private files go.")

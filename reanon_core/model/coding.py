@@ -80,8 +80,8 @@ def encode_sensitive(
 
     Ensures: known values keep their codes; new ones follow in sorted order.
     """
-    used = np.unique(positions)
-    new = sorted({labels[position] for position in used[used >= 0]} - set(column.values))
+    used = np.flatnonzero(np.bincount(positions + 1, minlength=1)[1:])
+    new = sorted({labels[position] for position in used.tolist()} - set(column.values))
     problems = []
     if new and column.closed:
         rows = int(np.isin(positions, [at for at, label in enumerate(labels) if label in set(new)]).sum())

@@ -29,9 +29,9 @@ def coded_column(column: QuasiIdentifier, data: "pa.ChunkedArray") -> Coded:
 
     Raises: InvalidSnapshot if the type of the values does not fit the column's kind.
     """
-    values = _plain(data)
     if column.kind is Kind.CATEGORICAL:
-        return encode_labels(column, *_labelled(column.name, values))
+        return encode_labels(column, *_labelled(column.name, data))
+    values = _plain(data)
     numbers, valid = _dates(column.name, values) if column.kind is Kind.DATE else _numbers(column, values)
     return encode(column, numbers, valid)
 
@@ -41,7 +41,7 @@ def coded_sensitive(column: Sensitive, data: "pa.ChunkedArray") -> tuple[Coded, 
 
     Raises: InvalidSnapshot if a value is no category, or begins or ends with a space.
     """
-    positions, labels = _labelled(column.name, _plain(data))
+    positions, labels = _labelled(column.name, data)
     spaced = sorted(label for label in labels if label != label.strip())
     if spaced:
         rule = "not begin or end with a space, because ' flu' and 'flu' would count as two values"
@@ -55,7 +55,7 @@ def coded_other(column: Sensitive, data: "pa.ChunkedArray") -> tuple[Coded, Sens
 
     Raises: InvalidSnapshot if a value is no category.
     """
-    positions, labels = _labelled(column.name, _plain(data))
+    positions, labels = _labelled(column.name, data)
     if (positions < 0).any():
         positions, labels = np.where(positions < 0, np.int32(len(labels)), positions), [*labels, ""]
     return encode_sensitive(column, positions, labels)
@@ -64,11 +64,17 @@ def coded_other(column: Sensitive, data: "pa.ChunkedArray") -> tuple[Coded, Sens
 def _plain(data: "pa.ChunkedArray") -> "pa.Array":
     """One array without a dictionary, with null for empty text and for NaN."""
     import pyarrow as pa
-    from pyarrow import compute
 
     if pa.types.is_dictionary(data.type):
         data = data.cast(data.type.value_type)
-    values = data.combine_chunks()
+    return _with_nulls(data.combine_chunks())
+
+
+def _with_nulls(values: "pa.Array") -> "pa.Array":
+    """The values with null for empty text and for NaN."""
+    import pyarrow as pa
+    from pyarrow import compute
+
     if pa.types.is_large_string(values.type) or pa.types.is_string_view(values.type):
         values = values.cast(pa.string())
     if pa.types.is_string(values.type):
@@ -156,23 +162,40 @@ def _is_day(text: str) -> bool:
     return True
 
 
-def _labelled(name: str, values: "pa.Array") -> tuple[Int32, list[str]]:
-    """Positions in a list of labels, -1 where empty."""
+def _labelled(name: str, data: "pa.ChunkedArray") -> tuple[Int32, list[str]]:
+    """Positions in a list of labels, -1 where empty; every label is the value of some row."""
     import pyarrow as pa
 
-    if pa.types.is_null(values.type):
-        return np.full(len(values), -1, dtype=np.int32), []
+    kind = data.type.value_type if pa.types.is_dictionary(data.type) else data.type
+    if pa.types.is_null(kind):
+        return np.full(len(data), -1, dtype=np.int32), []
     wrong = InvalidSnapshot(
-        Problem(name, "be categories: text, whole numbers, dates, or true and false", _type_shown(values.type), _CAST)
+        Problem(name, "be categories: text, whole numbers, dates, or true and false", _type_shown(kind), _CAST)
     )
-    if pa.types.is_nested(values.type):
+    if pa.types.is_nested(kind):
         raise wrong
-    encoded = values.dictionary_encode()
+    if pa.types.is_dictionary(data.type):
+        encoded = data.unify_dictionaries().combine_chunks()
+    else:
+        encoded = _plain(data).dictionary_encode()
     positions = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
-    labels = [_label(value) for value in encoded.dictionary.to_pylist()]
+    positions, used = _used(positions, _with_nulls(encoded.dictionary))
+    labels = [_label(value) for value in used.to_pylist()]
     if None in labels:
         raise wrong
     return positions, [str(label) for label in labels]
+
+
+def _used(positions: Int32, values: "pa.Array") -> "tuple[Int32, pa.Array]":
+    """The same positions in a list of those values alone that some row has and that are not null."""
+    import pyarrow as pa
+
+    rows = np.bincount(positions + 1, minlength=len(values) + 1)[1:]
+    there = (rows > 0) & np.asarray(values.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+    if there.all():
+        return positions, values
+    number = np.where([*there, False], np.cumsum([*there, False]) - 1, -1).astype(np.int32)
+    return number[positions], values.filter(pa.array(there))  # -1 picks the last entry, which is -1
 
 
 def _label(value: object) -> str | None:

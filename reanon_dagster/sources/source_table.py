@@ -1,7 +1,7 @@
 """The snapshot of a release as an Arrow table of the columns that the series needs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import Problem
@@ -31,9 +31,19 @@ def read_table(series: Series, release: str, columns: Sequence[str], optional: f
     """
     series.calendar.index(release)  # a name of the calendar is safe in a path and in a query
     table = series.source.read(series.folder, release, columns)
-    if series.config.expectations and set(table.names) > set(table.data.column_names):
-        table = series.source.read(series.folder, release, table.names)
+    if series.config.expectations:  # they are about texts, not about positions in a list of texts
+        if set(table.names) > set(table.data.column_names):
+            table = series.source.read(series.folder, release, table.names)
+        table = replace(table, data=_decoded(table.data))
     present = list(table.data.column_names)
     problems = column_problems(columns, present, table.label, listed=table.names, optional=optional)
     data = table.data.select([name for name in columns if name in present])
     return Table(data, tuple(problems), table.digest, table.data)
+
+
+def _decoded(table: "pa.Table") -> "pa.Table":
+    """The table with the values themselves where a column has positions in a list of values."""
+    import pyarrow as pa
+
+    kinds = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in table.schema]
+    return table.cast(pa.schema(list(zip(table.column_names, kinds, strict=True))))

@@ -28,8 +28,8 @@ def _compressed(codec: str, keys: FileKeys, content: bytes, columns: Sequence[st
     return _csv(keys, decompressed(content, codec, most_bytes(keys.max_size), label), columns, label)
 
 
-def _parquet(_: FileKeys, content: bytes, columns: Sequence[str], label: str) -> Columns:
-    return read_parquet(content, columns, label)
+def _parquet(keys: FileKeys, content: bytes, columns: Sequence[str], label: str) -> Columns:
+    return read_parquet(content, columns, label, encoded=[name for name in columns if name != keys.id])
 
 
 def _arrow(_: FileKeys, content: bytes, columns: Sequence[str], label: str) -> Columns:

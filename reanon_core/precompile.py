@@ -17,6 +17,7 @@ from reanon_core.catalog import ATTACKS, METRICS, TECHNIQUES, WEAKEST, build_att
 from reanon_core.inference.view.box_lookup import masks_at
 from reanon_core.inference.view.value_sets import group_masks
 from reanon_core.judgement import history_verdicts
+from reanon_core.kernels.first_occurrence import numbered_by_occurrence
 from reanon_core.kernels.siphash import siphash_strings
 from reanon_core.model.errors import InvalidParameter
 from reanon_core.model.ledger import Ledger
@@ -98,6 +99,8 @@ def compile_first() -> Iterator[str]:
         yield f"{FIRST}, {parameters.get('assignment', 'default')} assignment"
     build_attack(FIRST_ATTACK).run(ledger.history(), ledger.knowledge())
     release = ledger.entries[0].release
+    numbered_by_occurrence(release.group, np.zeros(release.boxes.count, np.bool_))
+    numbered_by_occurrence(release.group.copy(), np.zeros(release.boxes.count, np.bool_))
     masks_at(ledger.entries[0].snapshot.qi, release.boxes, group_masks(release, 3), scanned=0)  # a larger release
     yield f"attack {FIRST_ATTACK}"
     for metric in METRICS.values():

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reanon_core.model.arrays import MISSING, AnyArray, Bool, Int32
+from reanon_core.model.arrays import MISSING, AnyArray, Bool, Int32, Int64
 from reanon_core.model.coding import decode, label_array
 from reanon_core.model.errors import Problem
 from reanon_core.model.release import MISSING_WORDS, Release
-from reanon_core.model.schema import Missing, QuasiIdentifier, Schema
+from reanon_core.model.schema import Kind, Missing, QuasiIdentifier, Schema
 
 GROUP_ID = "group_id"
 """The column with the group of each row, in the table and in the counterfeit counts."""
@@ -60,7 +60,12 @@ class PublishedValues:
 
     values: AnyArray  # [v] of the column's own type
     missing: Bool  # [v] where the list has no value
-    row: Int32  # [rows] position in the list
+    row: Int32  # [rows] position in the list; the box of the row if boxes have the positions
+    box: Int32 | None = None  # [boxes] position in the list
+
+    def positions(self, rows: slice | Int64) -> Int32:
+        """The positions of some rows in the list."""
+        return self.row[rows] if self.box is None else self.box[self.row[rows]]
 
 
 def published_columns(
@@ -121,19 +126,26 @@ def _values(column: PublishedColumn, release: Release, schema: Schema) -> Publis
         at = schema.other.index(column.source)
         # An empty text stands for a missing value of a non-identifier.
         return _listed(label_array([value or None for value in schema.other_values[at]]), release.other[at])
+    return _interval_values(column, release, schema)
+
+
+def _interval_values(column: PublishedColumn, release: Release, schema: Schema) -> PublishedValues:
     at = schema.names.index(column.source)
     source, low, high = schema.quasi_identifiers[at], release.boxes.low[at], release.boxes.high[at]
     if column.role is Role.MISSING:
-        return _listed(label_array(MISSING_WORDS), release.boxes.missing[at].astype(np.int32)[release.group])
+        return _listed(label_array(MISSING_WORDS), release.group, release.boxes.missing[at].astype(np.int32))
     if column.role is Role.NODE and source.taxonomy is not None:
         known = low != MISSING
         node = source.taxonomy.covering_node(np.where(known, low, 0), np.where(known, high, 0))
         nodes = label_array((*source.taxonomy.labels, None))
-        return _listed(nodes, np.where(known, node, len(nodes) - 1).astype(np.int32)[release.group])
+        return _listed(nodes, release.group, np.where(known, node, len(nodes) - 1).astype(np.int32))
     codes = low if column.role is Role.LEAST else high
+    if source.kind is Kind.CATEGORICAL:
+        leaves = label_array((*(source.taxonomy.leaves if source.taxonomy else ()), None))
+        return _listed(leaves, release.group, np.where(codes == MISSING, len(leaves) - 1, codes).astype(np.int32))
     return PublishedValues(decode(source, codes), codes == MISSING, release.group)
 
 
-def _listed(values: AnyArray, row: Int32) -> PublishedValues:
+def _listed(values: AnyArray, row: Int32, box: Int32 | None = None) -> PublishedValues:
     missing = np.array([value is None for value in values]) if values.dtype == object else np.zeros(len(values))
-    return PublishedValues(values, missing.astype(np.bool_), row)
+    return PublishedValues(values, missing.astype(np.bool_), row, box)

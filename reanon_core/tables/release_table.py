@@ -9,6 +9,7 @@ from reanon_core.model.coding import label_array
 from reanon_core.model.published_columns import COUNT, GROUP_ID, published_values
 from reanon_core.model.release import Auxiliary, PersonRows, Release
 from reanon_core.model.schema import Schema
+from reanon_core.tables.encoded_texts import MOST_TEXT, encoded_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,10 +31,10 @@ def published_tables(release: Release, auxiliary: Auxiliary, schema: Schema) -> 
 
 
 def published_parts(release: Release, auxiliary: Auxiliary, schema: Schema) -> "dict[str, Iterable[pa.Table]]":
-    """The same tables in parts; the rows of a release with groups are made part by part."""
+    """The same tables in parts; the rows of a release with groups are made part by part, their texts encoded."""
     if release.person_rows is not None or not release.grouped:
         return {name: [table] for name, table in published_tables(release, auxiliary, schema).items()}
-    return {"table": release_parts(release, schema), "counterfeits": [counterfeit_table(auxiliary)]}
+    return {"table": release_parts(release, schema, encoded=True), "counterfeits": [counterfeit_table(auxiliary)]}
 
 
 def person_table(rows: PersonRows, schema: Schema) -> "pa.Table":
@@ -70,16 +71,30 @@ def release_table(release: Release, schema: Schema) -> "pa.Table":
     return next(iter(release_parts(release, schema, max(1, release.size))))
 
 
-def release_parts(release: Release, schema: Schema, rows: int = PART_ROWS) -> "Iterator[pa.Table]":
-    """The published rows in parts of so many, which need less memory; at least one part, which may be empty."""
+def release_parts(
+    release: Release, schema: Schema, rows: int = PART_ROWS, *, encoded: bool = False
+) -> "Iterator[pa.Table]":
+    """The published rows in parts of so many, which need less memory; at least one part, which may be empty.
+
+    `encoded` texts are positions in a list of the values that the part has, in the order of their first rows. A parquet
+    file has them so anyway: it gets the same bytes in less time, and never a value that none of its rows shows.
+    """
     import pyarrow as pa
 
     columns = [
-        (column.name, value_array(listed.values, listed.missing), listed.row)
+        (column.name, value_array(listed.values, listed.missing), listed)
         for column, listed in published_values(release, schema)
     ]
     for start in range(0, max(1, release.size), rows):
-        yield pa.table({name: values.take(pa.array(row[start : start + rows])) for name, values, row in columns})
+        part = slice(start, start + rows)
+        yield pa.table(
+            {
+                name: encoded_texts(values, listed.positions(part))
+                if encoded and pa.types.is_string(values.type) and values.nbytes <= MOST_TEXT
+                else values.take(pa.array(listed.positions(part)))
+                for name, values, listed in columns
+            }
+        )
 
 
 def counterfeit_table(auxiliary: Auxiliary) -> "pa.Table":

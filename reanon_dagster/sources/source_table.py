@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import Problem
+from reanon_core.tables.encoded_texts import decoded
 from reanon_core.tables.snapshot_table import column_problems
 from reanon_dagster.series.series import Series
 
@@ -34,16 +35,8 @@ def read_table(series: Series, release: str, columns: Sequence[str], optional: f
     if series.config.expectations:  # they are about texts, not about positions in a list of texts
         if set(table.names) > set(table.data.column_names):
             table = series.source.read(series.folder, release, table.names)
-        table = replace(table, data=_decoded(table.data))
+        table = replace(table, data=decoded(table.data))
     present = list(table.data.column_names)
     problems = column_problems(columns, present, table.label, listed=table.names, optional=optional)
     data = table.data.select([name for name in columns if name in present])
     return Table(data, tuple(problems), table.digest, table.data)
-
-
-def _decoded(table: "pa.Table") -> "pa.Table":
-    """The table with the values themselves where a column has positions in a list of values."""
-    import pyarrow as pa
-
-    kinds = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in table.schema]
-    return table.cast(pa.schema(list(zip(table.column_names, kinds, strict=True))))

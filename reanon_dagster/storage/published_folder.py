@@ -1,5 +1,6 @@
 """The public folder of a release: its table, its counterfeit counts, its documents, its manifest."""
 
+import base64
 import errno
 import filecmp
 import hashlib
@@ -16,6 +17,7 @@ from reanon_core.model.errors import Refused
 from reanon_core.model.history import Published
 from reanon_core.model.published_columns import COUNT, GROUP_ID
 from reanon_core.model.schema import Schema
+from reanon_core.tables.encoded_texts import decoded, decoded_schema
 from reanon_core.tables.release_table import published_parts
 from reanon_dagster.storage.durable_file import flush, replace_file
 
@@ -38,11 +40,11 @@ def write_files(folder: Path, published: Published, schema: Schema, formats: Seq
     for name, parts in published_parts(published.release, published.auxiliary, schema).items():
         with ExitStack() as files:
             own = [folder / f"{name}.{form}" for form in formats]
-            writers: list[pa.csv.CSVWriter | pa.parquet.ParquetWriter] = []
+            writers: list[tuple[bool, pa.csv.CSVWriter | pa.parquet.ParquetWriter]] = []
             for part in parts:
-                writers = writers or [files.enter_context(_writer(path, part.schema)) for path in own]
-                for writer in writers:
-                    writer.write_table(part)
+                writers = writers or [(_encodes(path), files.enter_context(_writer(path, part.schema))) for path in own]
+                for encodes, writer in writers:
+                    writer.write_table(part if encodes else decoded(part))
         paths += own
     if published.release.person_rows is not None:
         paths.append(folder / VIEW)
@@ -55,14 +57,23 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def _encodes(path: Path) -> bool:
+    """Whether the format has positions in lists of values."""
+    return path.suffix == ".parquet"
+
+
 def _writer(path: Path, schema: "pa.Schema") -> "pa.csv.CSVWriter | pa.parquet.ParquetWriter":
     """A file that takes one table after the other, in the format that its name says."""
     import pyarrow.csv
     import pyarrow.parquet
 
-    if path.suffix == ".parquet":
-        return pyarrow.parquet.ParquetWriter(path, schema)
-    return pyarrow.csv.CSVWriter(path, schema)
+    plain = decoded_schema(schema)
+    if not _encodes(path):
+        return pyarrow.csv.CSVWriter(path, plain)
+    writer = pyarrow.parquet.ParquetWriter(path, schema, store_schema=False)
+    # As Arrow itself notes it: a reader gets texts, however they were written.
+    writer.add_key_value_metadata({"ARROW:schema": base64.b64encode(plain.serialize()).decode()})
+    return writer
 
 
 def write_documents(folder: Path, documents: Mapping[str, bytes]) -> dict[str, str]:

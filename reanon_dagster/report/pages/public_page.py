@@ -99,7 +99,7 @@ def example_group(published: Published, schema: Schema) -> dict[str, Any] | None
     intervals: dict[str, list[str]] = {}
     shown: list[str] = []
     for column, listed in published_values(release, schema):
-        told = [_text(listed.values[at], missing=bool(listed.missing[at])) for at in listed.row[rows]]
+        told = [_text(listed.values[at], missing=bool(listed.missing[at])) for at in listed.positions(rows)]
         if column.role in {"least", "greatest"}:
             intervals.setdefault(column.source, []).append(told[0])
         elif column.role == "sensitive":

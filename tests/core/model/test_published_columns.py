@@ -29,7 +29,7 @@ SCHEMA = Schema(
 def shown(release: Release) -> dict[str, list[object]]:
     """The published table, column by column."""
     return {
-        column.name: [None if values.missing[at] else values.values[at] for at in values.row]
+        column.name: [None if values.missing[at] else values.values[at] for at in values.positions(slice(None))]
         for column, values in published_values(release, SCHEMA)
     }
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from reanon_core.kernels.first_occurrence import numbered_by_occurrence
 from reanon_core.model.arrays import AnyArray, Bool, Int32
 from reanon_core.model.coding import Coded, encode, encode_labels, encode_sensitive, examples
 from reanon_core.model.errors import InvalidSnapshot, Problem
@@ -178,24 +179,14 @@ def _labelled(name: str, data: "pa.ChunkedArray") -> tuple[Int32, list[str]]:
         encoded = data.unify_dictionaries().combine_chunks()
     else:
         encoded = _plain(data).dictionary_encode()
-    positions = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
-    positions, used = _used(positions, _with_nulls(encoded.dictionary))
-    labels = [_label(value) for value in used.to_pylist()]
+    values = _with_nulls(encoded.dictionary)
+    absent = np.append(values.is_null().to_numpy(zero_copy_only=False), True)  # the last one stands for an empty row
+    rows = encoded.indices.cast(pa.int32()).fill_null(len(values)).to_numpy(zero_copy_only=False)
+    occurring, positions = numbered_by_occurrence(rows, absent)
+    labels = [_label(value) for value in values.take(pa.array(occurring)).to_pylist()]
     if None in labels:
         raise wrong
     return positions, [str(label) for label in labels]
-
-
-def _used(positions: Int32, values: "pa.Array") -> "tuple[Int32, pa.Array]":
-    """The same positions in a list of those values alone that some row has and that are not null."""
-    import pyarrow as pa
-
-    rows = np.bincount(positions + 1, minlength=len(values) + 1)[1:]
-    there = (rows > 0) & np.asarray(values.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
-    if there.all():
-        return positions, values
-    number = np.where([*there, False], np.cumsum([*there, False]) - 1, -1).astype(np.int32)
-    return number[positions], values.filter(pa.array(there))  # -1 picks the last entry, which is -1
 
 
 def _label(value: object) -> str | None:

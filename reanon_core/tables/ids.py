@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reanon_core.model.arrays import Bool, Int64
+from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.model.coding import named_rows
 from reanon_core.model.errors import InvalidSnapshot, Problem
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 KEY_BYTES = 16
 BLOCK = 1 << 20
 """So many ids are texts at a time."""
+SIGN = np.uint64(1 << 63)
+"""What turns the order of signed words into that of words without a sign."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +28,7 @@ class People:
     """The pseudonym of each row of the source, and the order of the rows by pseudonym."""
 
     persons: Int64  # [n] in the source's order
-    order: Int64  # [n] rows in ascending order of person
+    order: Int32  # [n] rows in ascending order of person
 
 
 def people(name: str, column: "pa.ChunkedArray", key: bytes) -> People:
@@ -34,6 +36,8 @@ def people(name: str, column: "pa.ChunkedArray", key: bytes) -> People:
 
     Raises: InvalidSnapshot for ids that are empty, repeated, or of a type without an exact text.
     """
+    from reanon_core.kernels.uniform_order import uniform_order
+
     rows = len(column)
     persons, empty = np.empty(rows, dtype=np.int64), np.zeros(rows, dtype=np.bool_)
     for start in range(0, max(1, rows), BLOCK):
@@ -43,7 +47,7 @@ def people(name: str, column: "pa.ChunkedArray", key: bytes) -> People:
     problems = []
     if empty.any():
         problems.append(Problem(name, "identify the person of each row", f"empty in {named_rows(empty)}"))
-    order = np.argsort(persons)
+    order = uniform_order(persons.view(np.uint64) ^ SIGN)
     ascending = persons[order]
     again = ascending[1:] == ascending[:-1]
     if again.any():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from reanon_core.model.arrays import MISSING, Bool, Int32, Int64
+from reanon_core.model.arrays import MISSING, Bool, Int32
 from reanon_core.model.coding import Coded
 from reanon_core.model.errors import InvalidSnapshot, Problem, collect_problems, require
 from reanon_core.model.release import UNPUBLISHED
@@ -133,7 +133,7 @@ def coded_columns(
     return CodedTable(snapshot, who, kept)
 
 
-def _in_order(coded: Coded | None, order: Int64 | None, problems: list[Problem]) -> Int32 | None:
+def _in_order(coded: Coded | None, order: Int32 | None, problems: list[Problem]) -> Int32 | None:
     """The codes in the order of the people; None if there are none. Its problems are added to the others."""
     if coded is None:
         return None

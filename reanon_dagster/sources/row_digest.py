@@ -8,10 +8,10 @@ import numpy as np
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from reanon_core.model.arrays import Int64
+    from reanon_core.model.arrays import Int32
 
 
-def row_digest(table: "pa.Table", order: "Int64") -> str:
+def row_digest(table: "pa.Table", order: "Int32") -> str:
     """The sha256 of the rows taken in this order, column by column."""
     import pyarrow as pa
 

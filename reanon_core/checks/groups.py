@@ -21,9 +21,9 @@ class ValueCounts:
     """The number of groups, those without rows included."""
     values: int
     """The number of sensitive values known so far; at least 1."""
-    group: Int64  # [p] ascending
-    value: Int64  # [p] ascending within a group
-    count: Int64  # [p] at least 1
+    group: Int32  # [p] ascending
+    value: Int32  # [p] ascending within a group
+    count: Int32  # [p] at least 1
 
 
 def group_sizes(release: Release) -> Int64:
@@ -43,9 +43,18 @@ def value_counts(entry: Entry) -> ValueCounts:
     width = max(1, len(values))
     keys = release.group.astype(np.int64) * width + release.sensitive
     keys.sort()
-    first = np.flatnonzero(np.diff(keys, prepend=-1))
-    pairs, count = keys[first], np.diff(first, append=len(keys))
-    return ValueCounts(release.boxes.count, width, pairs // width, pairs % width, count)
+    first = _first_of_each(keys)
+    keys, count = keys[first], np.diff(first, append=len(keys)).astype(np.int32)
+    group = (keys // width).astype(np.int32)
+    keys %= width
+    return ValueCounts(release.boxes.count, width, group, keys.astype(np.int32), count)
+
+
+def _first_of_each(ascending: Int32 | Int64) -> Int64:
+    """The place of the first of each run of equal numbers."""
+    differs = np.ones(len(ascending), dtype=np.bool_)
+    np.not_equal(ascending[1:], ascending[:-1], out=differs[1:])
+    return np.flatnonzero(differs)
 
 
 def distinct_values(counts: ValueCounts) -> Int64:
@@ -57,7 +66,7 @@ def largest_counts(counts: ValueCounts) -> Int64:
     """The number of rows with the most frequent value of each group."""
     largest = np.zeros(counts.groups, dtype=np.int64)
     if len(counts.group):
-        first = np.flatnonzero(np.diff(counts.group, prepend=-1))
+        first = _first_of_each(counts.group)
         largest[counts.group[first]] = np.maximum.reduceat(counts.count, first)
     return largest
 
@@ -69,8 +78,11 @@ def signatures(counts: ValueCounts) -> UInt64:
     """
     words = -(-counts.values // BITS)
     masks = np.zeros(counts.groups * words, dtype=np.uint64)
-    bits = np.uint64(1) << (counts.value % BITS).astype(np.uint64)
-    np.bitwise_or.at(masks, counts.group * words + counts.value // BITS, bits)
+    if len(counts.group):
+        bits = np.uint64(1) << (counts.value % BITS).astype(np.uint64)
+        word = counts.group.astype(np.int64) * words + counts.value // BITS  # ascending, as the pairs are
+        first = _first_of_each(word)
+        masks[word[first]] = np.bitwise_or.reduceat(bits, first)
     return masks.reshape(counts.groups, words)
 
 

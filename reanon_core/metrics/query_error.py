@@ -97,7 +97,7 @@ def random_ranges(entry: Entry, queries: int, theta: float, rng: np.random.Gener
 def true_counts(entry: Entry, low: Int32, high: Int32) -> Int64:
     """The answer of each query on the snapshot; a missing value is in no range."""
     truth = entry.snapshot.answer()
-    return _true_counts(np.vstack([truth.qi, truth.sensitive[None]]), low, high)
+    return _true_counts(truth.qi, truth.sensitive, low, high)
 
 
 def estimated_counts(entry: Entry, low: Int32, high: Int32) -> Float64:
@@ -117,7 +117,7 @@ def estimated_counts(entry: Entry, low: Int32, high: Int32) -> Float64:
     else:
         real[:] = 1  # a row is one person
         boxes = _boxes_with_groups(rows.boxes, rows.box, rows.group)
-    values = release.sensitive[np.argsort(release.group, kind="stable")]
+    values = _values_by_group(release.group, release.sensitive)
     published = PublishedValues(_begins(size), values, real / np.maximum(size, 1))
     order = np.lexsort((high[-1], low[-1]))  # so that queries with the same sensitive values follow each other
     estimates = np.empty(len(order), np.float64)
@@ -136,21 +136,31 @@ def _boxes_with_groups(boxes: Boxes, box: Int32, group: Int32) -> PublishedBoxes
     )
 
 
+def _values_by_group(group: Int32, sensitive: Int32) -> Int32:
+    """The values group by group, in any order within a group: words of both are sorted, which is faster than rows."""
+    words = group.astype(np.int64) << 32
+    words |= sensitive.view(np.uint32)
+    words.sort()
+    return words.astype(np.uint32).view(np.int32)
+
+
 def _begins(sizes: Int64) -> Int64:
     """Where each of several consecutive parts begins, and where the last one ends."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
 
 
 @compiled
-def _true_counts(columns: Int32, low: Int32, high: Int32) -> Int64:
+def _true_counts(qi: Int32, sensitive: Int32, low: Int32, high: Int32) -> Int64:
     counts = np.zeros(low.shape[1], dtype=np.int64)
     inside = np.empty(BLOCK, dtype=np.uint8)
-    for start in range(0, columns.shape[1], BLOCK):
-        rows = min(BLOCK, columns.shape[1] - start)
+    for start in range(0, len(sensitive), BLOCK):
+        rows = min(BLOCK, len(sensitive) - start)
         for query in range(low.shape[1]):
-            inside[:rows] = 1
-            for attribute in range(columns.shape[0]):
-                column = columns[attribute, start : start + rows]
+            least, most = low[-1, query], high[-1, query]
+            for row in range(rows):
+                inside[row] = np.uint8(sensitive[start + row] >= least) & np.uint8(sensitive[start + row] <= most)
+            for attribute in range(qi.shape[0]):
+                column = qi[attribute, start : start + rows]
                 least, most = low[attribute, query], high[attribute, query]
                 for row in range(rows):
                     inside[row] &= np.uint8(column[row] >= least) & np.uint8(column[row] <= most)

@@ -24,8 +24,8 @@ class Maker:
 
     @property
     def name(self) -> str:
-        """The series' name."""
-        return load_series(self.path).name
+        """The series' name as Dagster allows it."""
+        return load_series(self.path).name.replace("-", "_")
 
     def make(self, release: str, config: dict[str, object] | None = None) -> dg.ExecuteInProcessResult:
         """Materialize a release and give what happened; a failure is an answer too."""

@@ -4,6 +4,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from builders.long_lists import sampled
 from oracles.correlations import groups_of, possible, worlds
 from oracles.histories import ledger_of, weak_ledger
 
@@ -46,7 +47,7 @@ def drawn(random: Random) -> tuple[Ledger, Compromised]:
     return ledger, compromised
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", sampled(range(120), range(0, 120, 2)))
 @pytest.mark.parametrize("groups_known", [True, False])
 def test_whoever_is_reported_has_that_value_in_every_world(seed: int, groups_known: bool) -> None:
     ledger, compromised = drawn(Random(seed))

@@ -121,12 +121,15 @@ def test_an_exposed_person_has_that_value_in_every_world(random: Random, release
     assert exposed(attacked(*history, constant_values=constant)).items() <= certain(history).items()
 
 
+@pytest.mark.parametrize("seeds", sampled([24, 60], [24]))
 @pytest.mark.parametrize("pool", sampled(["alive", "stored"], ["stored"]))
 @pytest.mark.parametrize(("ask", "together"), [(None, 0), pytest.param(0.6, 0, marks=pytest.mark.slow), (None, 0.5)])
-def test_no_world_is_the_only_one_for_anybody_whom_bpg_publishes(pool: str, ask: float | None, together: float) -> None:
+def test_no_world_is_the_only_one_for_anybody_whom_bpg_publishes(
+    pool: str, ask: float | None, together: float, seeds: int
+) -> None:
     """Exhaustive: all worlds of tiny histories, for the adversary who knows all groups."""
     releases = 0
-    for seed in range(60):
+    for seed in range(seeds):
         snapshots = histories(seed, change=0.0, subset=0.9, leave=0.15, people=8, ask=ask)
         technique = Bpg(k=2, ell=2, reserve=1, pool=pool, max_dirty=1, together=together)
         history = entries(published(technique, snapshots[:3]))
@@ -135,7 +138,7 @@ def test_no_world_is_the_only_one_for_anybody_whom_bpg_publishes(pool: str, ask:
             assert attacked(*history).exposed == 0
             assert attacked(*history).extra["smallest candidate set"] >= 2 * bool(sum(e.release.size for e in history))
             releases += len(history)
-    assert releases > 20
+    assert releases > seeds // 3
 
 
 def test_an_adversary_who_knows_who_left_sees_through_a_ghost_and_not_through_a_stored_record() -> None:

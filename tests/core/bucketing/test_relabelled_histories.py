@@ -55,11 +55,10 @@ EVERY_RUN = (
     "m-invariance",
     "Cor-Partition, episodes",
     "partial blocks, median, episodes",
-    "regions",
     "decoupled, all of these",
-    "Cor-Split, partial blocks, median",
     "lifespan",
 )
+"""Both techniques, both ways to partition and the decoupled form, with every option except the assignments."""
 MOST_PEOPLE = 30
 
 
@@ -345,4 +344,4 @@ def test_boxes_that_look_at_values_are_noticed(monkeypatch: pytest.MonkeyPatch) 
 def test_slots_that_are_not_drawn_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the order of their values, slots decide what repair tries first."""
     monkeypatch.setattr(phases, "_shuffled_slots", lambda signatures, _: np.arange(len(signatures.values)))
-    assert couple(TECHNIQUES["Cor-Split"], range(60))["different"] > 0
+    assert any(couple(TECHNIQUES["Cor-Split"], range(seed, seed + 1))["different"] for seed in range(60))

@@ -1,5 +1,6 @@
 """How often a command, a Dagster release and the sensor unpack the series' memory and read a snapshot."""
 
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -40,12 +41,18 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
     return counts
 
 
-@pytest.fixture
-def series(tmp_path: Path) -> Path:
-    """A series with two releases published, and the snapshots of three more."""
-    path = write_series(tmp_path, snapshots=lively())
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a series with two releases published, and the snapshots of three more. Tests work on copies."""
+    path = write_series(tmp_path_factory.mktemp("published"), snapshots=lively())
     assert main(["backfill", str(path), "--to", "r2", "--quiet"]) == 0
-    return path
+    return path.parent
+
+
+@pytest.fixture
+def series(published: Path, tmp_path: Path) -> Path:
+    """The file of such a series, for one test alone."""
+    return Path(shutil.copytree(published, tmp_path / "series")) / "series.yaml"
 
 
 @pytest.mark.parametrize(

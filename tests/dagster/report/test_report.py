@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from builders.long_lists import sampled
 from builders.private_texts import leaks, private_texts
 from builders.series import SERIES, begin, lively, write_series
 
@@ -170,7 +171,17 @@ def test_values_below_zero_are_compared_as_others_are(clinic: Path) -> None:
     assert sum(true for _, true, _ in shown[0].ranges) == snapshot.size
 
 
-@pytest.mark.parametrize("technique", ["{name: sequential, ell: 3}", "{name: m-invariance, m: 3}"])
+REPORTED = [
+    "{name: sequential, ell: 3}",
+    "{name: m-invariance, m: 3}",
+    "{name: cor-split, m: 3, n: 2}",
+    "{name: bpg, k: 4, ell: 2}",
+    "{name: js-reduce, k: 4, t: 0.6, j: 0.9}",
+    "{name: mondrian, k: 4, ell: 2}",
+]
+
+
+@pytest.mark.parametrize("technique", sampled(REPORTED, REPORTED[:2]))
 def test_every_kind_of_release_has_both_reports(tmp_path: Path, technique: str) -> None:
     text = SERIES.replace("[r1, r2, r3, r4, r5]", "[r1]").replace("{name: m-invariance, m: 3}", technique)
     decoupled = "publish: {form: decoupled, k: 3}\n" if "m-inv" in technique else ""

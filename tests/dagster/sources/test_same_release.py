@@ -3,7 +3,11 @@
 from pathlib import Path
 
 import pytest
+from builders.long_lists import sampled
 from builders.source_kinds import CSV, EXTRA_KINDS, KINDS, RELEASES, publish
+
+EVERY_RUN = ("gzip", "a partitioned folder", "a folder of Spark", "changes alone")
+EXTRA_IN_EVERY_RUN = ("Excel", "Stata")
 
 
 @pytest.fixture(scope="module")
@@ -13,12 +17,12 @@ def from_csv(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return tables
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", sampled(KINDS, EVERY_RUN))
 def test_a_source_gives_the_release_of_the_csv_files(name: str, from_csv: dict[str, bytes], tmp_path: Path) -> None:
     assert publish(tmp_path / "series", KINDS[name]) == from_csv
 
 
-@pytest.mark.parametrize("name", EXTRA_KINDS)
+@pytest.mark.parametrize("name", sampled(EXTRA_KINDS, EXTRA_IN_EVERY_RUN))
 def test_a_source_of_an_extra_gives_it_too(name: str, from_csv: dict[str, bytes], tmp_path: Path) -> None:
     package, kind = EXTRA_KINDS[name]
     pytest.importorskip(package, reason=f"{name} needs {package}")

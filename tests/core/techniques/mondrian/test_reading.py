@@ -4,6 +4,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+from builders.long_lists import sampled
 
 from reanon_core.catalog import own_checks
 from reanon_core.model.errors import Unpublishable
@@ -21,6 +22,23 @@ COLUMNS = Schema(
 )
 SHARES = ((0.6, 0.2, 0.1, 0.1), (0.4, 0.4, 0.1, 0.1))
 BLIND = {"cuts_by": "quasi-identifiers"}
+COUNTS = {"cuts_by": "counts"}
+APART, SHARED = (False,), (True,)
+READ: list[tuple[dict[str, object], bool, tuple[bool, ...]]] = [
+    ({"ell": 2}, True, APART),
+    ({"ell": 2, "diversity": "frequency"}, True, SHARED),
+    ({"t": 0.3}, True, APART),
+    ({"ell": 2, "heuristic": "balance"}, True, APART),
+    ({"ell": 2, "cuts": "relaxed"}, True, APART + SHARED),
+    ({"ell": 1}, False, APART),
+    ({"ell": 2, **BLIND}, True, APART),
+    ({"ell": 2, "diversity": "frequency", **BLIND}, True, SHARED),
+    ({"ell": 2, **BLIND, "failing": "withhold"}, False, APART),
+    ({"ell": 2, **COUNTS}, False, APART),
+    ({"ell": 2, **COUNTS, "failing": "withhold"}, False, ()),
+    ({"ell": 2, "diversity": "frequency", **COUNTS}, False, SHARED),
+]
+"""Parameters, whether their releases tell a reader anything, and whether people share their places in every run."""
 World = tuple[int, ...]
 Partition = list[list[int]]
 
@@ -76,23 +94,12 @@ def assert_checks_hold(technique: Mondrian, snapshot: Snapshot) -> None:
         assert check.examine(entry, check.initial_memory())[0].holds
 
 
-@pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize(
-    ("parameters", "leaks"),
-    [
-        ({"ell": 2}, True),
-        ({"ell": 2, "diversity": "frequency"}, True),
-        ({"t": 0.3}, True),
-        ({"ell": 2, "heuristic": "balance"}, True),
-        ({"ell": 2, "cuts": "relaxed"}, True),
-        ({"ell": 1}, False),
-        ({"ell": 2, **BLIND}, True),
-        ({"ell": 2, "diversity": "frequency", **BLIND}, True),
-        ({"ell": 2, **BLIND, "failing": "withhold"}, False),
-        ({"ell": 2, "cuts_by": "counts"}, False),
-        ({"ell": 2, "cuts_by": "counts", "failing": "withhold"}, False),
-        ({"ell": 2, "diversity": "frequency", "cuts_by": "counts"}, False),
-    ],
+    ("parameters", "leaks", "ties"),
+    sampled(
+        [(parameters, leaks, ties) for parameters, leaks, _ in READ for ties in (False, True)],
+        [(parameters, leaks, ties) for parameters, leaks, every_run in READ for ties in every_run],
+    ),
 )
 def test_a_reading_agrees_with_all_worlds(parameters: dict[str, object], leaks: bool, ties: bool) -> None:
     """The technique itself publishes every world that shows the same values, with several seeds."""

@@ -55,7 +55,7 @@ test-all: $(STAMP) ## also what is too long for CI
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not server" tests
 	$(BIN)/python -m pytest -q -m server tests/dagster/server
 
-lint: $(STAMP) ## ruff, mypy --strict and pip check
+lint: $(VENV)/.packages ## ruff, mypy --strict and pip check
 	$(BIN)/pip check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -83,9 +83,16 @@ results: $(STAMP) ## the figures of the papers on our data, to docs/results/figu
 trust: $(STAMP) ## kill, cut, corrupt and race it; write build/trust.json and docs/trust.md (SHORT=1: a sample)
 	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python -m trust.run --size $(if $(SHORT),short,full)
 
-docs: $(VENV)/.packages ## build the documentation as a static site in build/site
+$(VENV)/.docs-packages: $(VENV)/.packages requirements-docs.lock
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-docs.lock 2> >(grep -v '^WARNING' >&2)
-	@$(BIN)/python -m sphinx -q -W --keep-going -c docs -d build/doctrees -b html . build/site
+	@touch $(VENV)/.docs-packages
+
+# After a warning every page is read anew: Sphinx says nothing about a page that it does not read again. A site without
+# warnings is marked, so that its test need not build another one.
+docs: $(VENV)/.docs-packages ## build the documentation as a static site in build/site
+	@rm -f build/.site
+	@$(BIN)/python -m sphinx -q -W --keep-going -c docs -d build/doctrees -b html . build/site || { rm -rf build/doctrees; exit 1; }
+	@touch build/.site
 	@echo "the site is in build/site/index.html"
 
 clean: ## remove what was built (never the private stores)

@@ -115,6 +115,9 @@ class Declaration:
     them: another rule in the middle of a series would break what was promised."""
     function_parameters: frozenset[str] = frozenset()
     """The parameters that may be a function; series.yaml names one as module:function."""
+    row_memory: int | None = None
+    """About how many bytes of memory a release takes for each person, measured with four quasi-identifiers, with its
+    checks and its files; None if that was not measured."""
     fit: Fit | None = None
     """For which tables it is made; None: `reanon advise` cannot say."""
 

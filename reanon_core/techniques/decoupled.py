@@ -21,6 +21,8 @@ from reanon_core.recoding.person_boxes import box_people
 
 DECOUPLED_K = 10
 """How many people share a box, if nothing else is said."""
+BOX_MEMORY = 330
+"""The bytes of memory that the boxes of people take for each of them, with what their check remembers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,8 +94,10 @@ class Decoupled:
 
     @property
     def declaration(self) -> Declaration:
-        """What the technique declares."""
-        return self.technique.declaration
+        """What the technique declares; people's own boxes take memory too."""
+        declared = self.technique.declaration
+        row = declared.row_memory
+        return replace(declared, row_memory=None if row is None else row + BOX_MEMORY)
 
     @property
     def caution(self) -> str:

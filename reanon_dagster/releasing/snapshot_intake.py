@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from reanon_core.model.mark import marked
+from reanon_dagster.releasing.memory_need import require_memory
 from reanon_dagster.releasing.release_order import require_not_frozen, require_same_input
 from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.sources.snapshot_reader import Read, read_snapshot, snapshot_digest
@@ -14,9 +15,11 @@ if TYPE_CHECKING:
 def read_release(series: "Series", view: SeriesView, release: str) -> Read:
     """The snapshot of a release, coded with the values of all releases before, without people who are forgotten.
 
-    Raises: InvalidSnapshot with every problem at once.
+    Raises: InvalidSnapshot with every problem at once; Refused if the release does not fit into memory.
     """
+    require_memory(series, series.source.rows(series.folder, release))
     read = read_snapshot(series, release, view.key, view.past.sensitive_values, view.past.other_values)
+    require_memory(series, read.rows)
     return read.without(marked(view.summary.marks, read.snapshot.persons))
 
 

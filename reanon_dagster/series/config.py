@@ -8,6 +8,7 @@ from pydantic import AliasChoices, BeforeValidator, Field, model_validator
 from reanon_core.model.errors import Problem
 from reanon_core.model.schema import Ends, Kind, Missing
 from reanon_dagster.series.adversary_config import Adversary
+from reanon_dagster.series.engine_config import Engine, as_engine
 from reanon_dagster.series.expectations import ExpectationConfig
 from reanon_dagster.series.field_types import Parameters, Part, ProblemError, Text, Texts, as_list, keyed_by
 from reanon_dagster.series.knowledge_config import KnowledgeConfig
@@ -17,16 +18,6 @@ from reanon_dagster.sources.kinds.catalog import read_source
 from reanon_dagster.sources.kinds.source import Source
 
 _NAME = r"[A-Za-z0-9][A-Za-z0-9_-]*"
-
-
-ENGINES: dict[str, str] = {"embedded": "in the process that runs the command"}
-"""The engines by the value of `engine` in series.yaml, and where each one works."""
-
-
-def _known_engine(value: object) -> object:
-    if not isinstance(value, str) or value not in ENGINES:
-        raise ValueError(f"be {' or '.join(ENGINES)} for now; Spark and the options of the engines come later")
-    return value
 
 
 class Column(Part):
@@ -206,9 +197,10 @@ class SeriesConfig(Part):
         "(sensor), or an automation condition of `release`, to which that sensor reports snapshots (condition).",
     )
     publish: Publish = Field(default=Publish(), description="Where the public files go, and where intervals end.")
-    engine: Annotated[str, BeforeValidator(_known_engine)] = Field(
-        default="embedded",
-        description=f"Where releases are computed: {'; '.join(f'{name}, {where}' for name, where in ENGINES.items())}.",
+    engine: Annotated[Engine, BeforeValidator(as_engine)] = Field(
+        default=Engine(),
+        description="Where releases are computed: embedded, in the process that runs the command. It may have a limit "
+        "for its memory: `{embedded: {memory_limit: 6GB}}`.",
     )
     threads: Annotated[int, Field(ge=1, le=1024)] | None = Field(
         default=None,

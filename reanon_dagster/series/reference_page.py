@@ -25,6 +25,7 @@ from reanon_dagster.series.config import (
     SeriesConfig,
     TechniqueConfig,
 )
+from reanon_dagster.series.engine_config import Embedded, Engine
 from reanon_dagster.series.expectations import ExpectationConfig
 from reanon_dagster.series.knowledge_config import KnowledgeConfig
 from reanon_dagster.series.releases_config import CronReleases, NamedReleases, RegularReleases
@@ -48,6 +49,8 @@ _SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("checks: each check", MoreCheck),
     ("expectations: each entry", ExpectationConfig),
     ("publish", Publish),
+    ("engine", Engine),
+    ("engine: embedded", Embedded),
     ("private", Private),
     ("private: key", StoreKey),
 )
@@ -60,6 +63,7 @@ _NOTES: dict[type[BaseModel], str] = {
     KnowledgeConfig: "[Background knowledge](techniques/js-reduce.md#knowledge) describes the files.",
     ExpectationConfig: "[Expectations](expectations.md) has examples: `{type: expect_column_mean_to_be_between, "
     "column: age, min_value: 20, max_value: 70}`, or `{suite: suite.json}`.",
+    Engine: "A plain `embedded` is short for `{embedded: {}}`.",
     MoreCheck: "A plain name is short for `{name: name}`; parameters follow it: `{name: k-anonymity, k: 5}`.",
 }
 _HEAD = (
@@ -143,8 +147,6 @@ def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
     value = field.default
-    if isinstance(value, BaseModel):
-        return f"`{{{', '.join(f'{key}: {_written(inner)}' for key, inner in value)}}}`"
     return "none" if value is None or value == "" else f"`{_written(value)}`"
 
 
@@ -154,6 +156,8 @@ def _written(value: object) -> str:
         return str(value).lower()
     if isinstance(value, Enum):
         return str(value.value)
+    if isinstance(value, BaseModel):
+        return f"{{{', '.join(f'{key}: {_written(inner)}' for key, inner in value)}}}"
     if isinstance(value, tuple):
         return f"[{', '.join(_written(inner) for inner in value)}]"
     return '","' if value == "," else str(value)

@@ -119,8 +119,8 @@ def _write_release(connection: "duckdb.DuckDBPyConnection", change: Commit) -> N
         connection.execute(query, [record.release, accepted.brake, accepted.reason])
     _write_values(connection, entry.snapshot.schema)
     _write_shape(connection, record.position, entry)
-    for table, rows in _tables(record.position, entry).items():
-        _insert(connection, table, rows)
+    for table, rows in _tables(entry).items():
+        _insert(connection, table, rows, position=record.position)
     _write_memories(connection, change)
     _write_documents(connection, change)
     connection.execute(
@@ -161,9 +161,8 @@ def _insert_values(
 
     new = values[known:]
     if new:
-        columns = {name: np.full(len(new), number, np.int32) for name, number in constant.items()}
         codes = np.arange(known, len(values), dtype=np.int32)
-        _insert(connection, table, pa.table({**columns, "code": codes, "value": pa.array(new, pa.string())}))
+        _insert(connection, table, pa.table({"code": codes, "value": pa.array(new, pa.string())}), **constant)
 
 
 def _write_shape(connection: "duckdb.DuckDBPyConnection", position: int, entry: Entry) -> None:
@@ -206,24 +205,19 @@ def _write_documents(connection: "duckdb.DuckDBPyConnection", change: Commit) ->
         connection.execute("INSERT INTO public.series_documents VALUES (?, ?)", [name, content])
 
 
-def _tables(position: int, entry: Entry) -> "dict[str, pa.Table]":
+def _tables(entry: Entry) -> "dict[str, pa.Table]":
     """The rows of a release as Arrow tables, private and public ones apart."""
     import pyarrow as pa
 
     tables = store_columns(entry)
     row = tables[PEOPLE]["row"]
     tables[PEOPLE]["row"] = pa.array(row, mask=row < 0)
-    return {name: _positioned(position, columns) for name, columns in tables.items()}
+    return {name: pa.table(columns) for name, columns in tables.items()}
 
 
-def _positioned(position: int, columns: "dict[str, object]") -> "pa.Table":
-    import pyarrow as pa
-
-    table = pa.table(columns)
-    return table.add_column(0, "position", pa.array(np.full(table.num_rows, position, np.int32)))
-
-
-def _insert(connection: "duckdb.DuckDBPyConnection", table: str, rows: "pa.Table") -> None:
+def _insert(connection: "duckdb.DuckDBPyConnection", table: str, rows: "pa.Table", **constant: int) -> None:
+    """Add the rows, each with columns that have one number."""
+    columns = "".join(f", {number} AS {name}" for name, number in constant.items())
     connection.register("new_rows", rows)
-    connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM new_rows")  # noqa: S608
+    connection.execute(f"INSERT INTO {table} BY NAME SELECT *{columns} FROM new_rows")  # noqa: S608
     connection.unregister("new_rows")

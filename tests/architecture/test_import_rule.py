@@ -31,6 +31,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ),
     ("reanon_dagster.series",),
     ("reanon_dagster.sources.kinds",),
+    ("reanon_dagster.series.memory_size",),
     ("reanon_dagster.series.field_types",),
     ("reanon_dagster.report.pages",),  # pages are made of public objects and plain numbers
     ("reanon_core.precompile",),

@@ -51,4 +51,6 @@ def test_there_is_an_experiment_for_each_document_of_figures() -> None:
 
 
 def test_all_benchmarks_of_make_bench_can_be_imported() -> None:
-    subprocess.run([sys.executable, "-c", "import bench"], cwd=TESTS / "benchmarks", check=True)
+    subprocess.run(
+        [sys.executable, "-c", "import bench, scale, technique_memory"], cwd=TESTS / "benchmarks", check=True
+    )

@@ -85,6 +85,7 @@ class Bpg:
         answers_queries=True,
         has_readings=True,
         function_parameters=frozenset({"over"}),
+        row_memory=320,
         fit=FIT,
     )
 
@@ -285,8 +286,7 @@ def _rows(pool: RecordPool, class_of: Int32, extent: Int64) -> Rows:
     rank = np.where(snapshot.selection, SELECTED, IN_TABLE).astype(np.int8)
     if snapshot.origin is not None:
         rank[snapshot.origin != TABLE] = NOT_IN_TABLE
-    scale = length_scales(extent[1] - extent[0], 1)
-    return Rows(class_of, snapshot.sensitive, snapshot.qi, scale, rank)
+    return Rows(class_of, snapshot.sensitive, snapshot.qi, length_scales(extent[1] - extent[0], 1), rank)
 
 
 def _spread(class_of: Int32, table: RecordPool, larger: RecordPool) -> Int32:

@@ -54,6 +54,7 @@ class MInvariance:
         has_readings=True,
         decouples=True,
         former_defaults=FORMER_DEFAULTS,
+        row_memory=230,
         fit=FIT,
     )
 

@@ -59,6 +59,7 @@ class Mondrian:
     declaration: ClassVar[Declaration] = Declaration(
         weakest={"k": 2, "ell": 2},
         has_readings=True,
+        row_memory=130,
         fit=FIT,
     )
 

@@ -5,7 +5,7 @@ import codecs
 from pydantic import Field, field_validator
 
 from reanon_dagster.series.field_types import Text, typed
-from reanon_dagster.sources.kinds.size_limit import Size
+from reanon_dagster.series.memory_size import Size
 from reanon_dagster.sources.kinds.source import Source
 
 

@@ -13,6 +13,7 @@ from reanon_dagster.sources.kinds.file_formats import FORMATS, ending_of
 from reanon_dagster.sources.kinds.file_keys import FileKeys
 from reanon_dagster.sources.kinds.file_paths import FoundFile, found_files, is_pattern
 from reanon_dagster.sources.kinds.joined_tables import joined
+from reanon_dagster.sources.kinds.parquet_files import parquet_rows
 from reanon_dagster.sources.kinds.source import PLACEHOLDER, SourceTable, file_version, relative
 
 if TYPE_CHECKING:
@@ -81,6 +82,12 @@ class FileSource(FileKeys):
         """The sha256 of the file's bytes; of several files the sha256 of their digests, in any order of the files."""
         files = self._files(folder, release)
         return _joined_digest([_file_digest(file, self._content(folder, release, file)) for file in files])
+
+    def rows(self, folder: Path, release: str) -> int | None:
+        """How many rows parquet files have by what they say of themselves; other files do not."""
+        files = [file.path for path in self.path for file in found_files(folder, path, release)]
+        counts = [parquet_rows(path) if path.suffix.lower() == ".parquet" else None for path in files]
+        return None if None in counts else sum(count for count in counts if count is not None)
 
     def private_paths(self) -> Mapping[str, str]:
         """The snapshots are private."""

@@ -1,6 +1,7 @@
 """parquet files, with the types that they store."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import InvalidSnapshot, Problem
@@ -37,6 +38,17 @@ def read_parquet(
         raise InvalidSnapshot(Problem(label, "be a parquet file that can be read", help=_advice(data))) from None
     require_once(names, columns, label)
     return table, names
+
+
+def parquet_rows(path: Path) -> int | None:
+    """The number of rows that a parquet file says it has; None if it cannot be read."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        return int(parquet.read_metadata(path).num_rows)
+    except (pa.ArrowException, OSError, ValueError):  # reading it says what is wrong
+        return None
 
 
 def _is_text(kind: "pa.DataType") -> bool:

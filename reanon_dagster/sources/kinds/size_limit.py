@@ -1,33 +1,12 @@
 """How large a snapshot may become in memory, so that a compressed file is refused before it fills the machine."""
 
-import os
-import re
-from pathlib import Path
-from typing import Annotated, TypeAlias
-
-from pydantic import AfterValidator
-
 from reanon_core.model.errors import InvalidSnapshot, Problem
-from reanon_dagster.series.field_types import Text
-
-_UNITS = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_MEMORY = Path("/proc/meminfo")
-
-
-def _size(value: str) -> str:
-    if _bytes(value) is None:
-        raise ValueError("be a size such as 500MB or 4GB")
-    return value
-
-
-Size: TypeAlias = Annotated[Text, AfterValidator(_size)]
-"""A number with a unit, such as 4GB."""
+from reanon_dagster.series.memory_size import available_memory, bytes_of, shown_bytes
 
 
 def most_bytes(size: str | None) -> int:
     """The limit in bytes; without a size, half of the memory that the machine has left."""
-    declared = None if size is None else _bytes(size)
-    return _available_memory() // 2 if declared is None else declared
+    return available_memory() // 2 if size is None else bytes_of(size)
 
 
 def require_size(seen: int, limit: int, label: str) -> None:
@@ -36,26 +15,6 @@ def require_size(seen: int, limit: int, label: str) -> None:
     Raises: InvalidSnapshot.
     """
     if seen > limit:
-        rule = f"need at most {_shown(limit)} in memory"
+        rule = f"need at most {shown_bytes(limit)} in memory"
         advice = "set source.max_size if this is no mistake and the machine has more"
         raise InvalidSnapshot(Problem(label, rule, help=advice))
-
-
-def _bytes(size: str) -> int | None:
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]B)\s*", size, re.ASCII | re.IGNORECASE)
-    return int(float(found[1]) * _UNITS[found[2].upper()]) if found else None
-
-
-def _shown(count: int) -> str:
-    """Bytes for a message, in the largest unit of which there is one."""
-    unit = max((unit for unit, size in _UNITS.items() if size <= count), key=_UNITS.__getitem__, default="KB")
-    return f"{count / _UNITS[unit]:.3g} {unit}"
-
-
-def _available_memory() -> int:
-    """What new data may take without swapping; without Linux' estimate of it, all memory that the machine has."""
-    if _MEMORY.exists():
-        found = re.search(r"^MemAvailable:\s*(\d+) kB", _MEMORY.read_text(), re.MULTILINE)
-        if found:
-            return int(found[1]) * 1024
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -93,6 +93,10 @@ class Source(Part, ABC):
         """
         return None
 
+    def rows(self, folder: Path, release: str) -> int | None:  # noqa: ARG002
+        """How many rows the snapshot has, if that is known without reading them; None otherwise."""
+        return None
+
     def private_paths(self) -> Mapping[str, str]:
         """The paths that hold private data, by the key that names them: they must lie outside the public folder."""
         return {}

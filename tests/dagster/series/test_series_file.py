@@ -26,7 +26,7 @@ def test_a_small_file_gets_the_defaults_of_the_contract(write):
     assert series.name == "hospital"
     assert series.title == "hospital"
     assert series.config.publish.formats == ("parquet", "csv")
-    assert series.config.engine == "embedded"
+    assert series.config.engine.embedded.memory_limit is None
     assert series.config.compare == {}
     assert series.published_folder == series.folder / "published" / "hospital"
     assert series.private_folder == series.folder / "private" / "hospital"

@@ -57,7 +57,7 @@ checks: [wishful-thinking]
         "quasi_identifiers.height (5) must be keys with values, such as {key: value}",
         "sensitive.column must be given",
         "publish.formats, entry 1 (xls) must be one of parquet, csv",
-        "engine must be embedded for now; Spark and the options of the engines come later",
+        "engine must be embedded, or {embedded: {memory_limit: 6GB}}; there is no other engine yet",
         "key titel must be one that reanon knows; did you mean title?",
         "age: min_width (200) must fit into the domain, which is 121 wide, counting both ends",
         "education: taxonomy (nowhere.csv) must be a readable file; paths start at the series' folder",
@@ -139,7 +139,13 @@ checks: [wishful-thinking]
             "{duckdb: published/a.db, query: 'from {release}', id: name}",
             "source.duckdb (published/a.db) must lie outside publish.to, because snapshots are private",
         ),
-        ("engine", "spark", "engine (spark) must be embedded for now"),
+        ("engine", "spark", "engine (spark) must be embedded, or {embedded: {memory_limit: 6GB}}"),
+        (
+            "engine",
+            "{embedded: {memory_limit: much}}",
+            "engine.embedded.memory_limit (much) must be a size such as 500MB or 4GB",
+        ),
+        ("engine", "{embedded: {memory: 4GB}}", "key engine.embedded.memory must be one that reanon knows"),
     ],
 )
 def test_a_wrong_value_is_one_plain_sentence(write, key, value, said):

@@ -10,6 +10,7 @@ import pytest
 from builders.series import declared
 from builders.snapshots import KEY, person, rows, sentences_of
 
+from reanon_dagster.series import memory_size
 from reanon_dagster.series.series import Series
 from reanon_dagster.sources.kinds import size_limit
 from reanon_dagster.sources.snapshot_location import snapshot_exists, snapshot_version
@@ -59,7 +60,7 @@ def test_a_file_that_unpacks_to_too_much_is_refused_before_it_is_in_memory(
     told = refusal(tmp_path, "'{release}.csv.gz'", ", max_size: 20MB")
     assert told.startswith("r1.csv.gz must need at most 20 MB in memory; set source.max_size")
     (tmp_path / "memory").write_text("MemTotal: 9999999 kB\nMemAvailable:      40000 kB\n")
-    monkeypatch.setattr(size_limit, "_MEMORY", tmp_path / "memory")
+    monkeypatch.setattr(memory_size, "_MEMORY", tmp_path / "memory")
     assert "at most 20.5 MB" in refusal(tmp_path, "'{release}.csv.gz'")
 
 
@@ -71,7 +72,7 @@ def test_a_size_is_a_number_with_a_unit() -> None:
 def test_the_machine_has_memory_also_where_linux_does_not_say_how_much(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(size_limit, "_MEMORY", tmp_path / "none")
+    monkeypatch.setattr(memory_size, "_MEMORY", tmp_path / "none")
     assert size_limit.most_bytes(None) > 10**7
 
 

@@ -35,8 +35,8 @@ TITLES = {
     "soak": "soak",
 }
 AGAIN = (
-    "These parts were measured again after what they had found was mended, the others before that: {}. The code "
-    "changed in between, so the rows of the table are not all of one state of it."
+    "These parts were measured later than the others, in a run of their own: {}. Where the code changed in between, "
+    "the rows of the table are not all of one state of it."
 )
 INTRO = """\
 `make trust` attacks reanon and writes this page. Every number below comes from `build/trust.json`, which the scripts in

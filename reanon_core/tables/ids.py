@@ -38,15 +38,8 @@ def people(name: str, column: "pa.ChunkedArray", key: bytes) -> People:
     """
     from reanon_core.kernels.uniform_order import uniform_order
 
-    rows = len(column)
-    persons, empty = np.empty(rows, dtype=np.int64), np.zeros(rows, dtype=np.bool_)
-    for start in range(0, max(1, rows), BLOCK):
-        texts, here = canonical_texts(name, column.slice(start, BLOCK)), slice(start, start + BLOCK)
-        empty[here] = _empty(texts)
-        persons[here] = pseudonyms(texts.fill_null(""), key)
-    problems = []
-    if empty.any():
-        problems.append(Problem(name, "identify the person of each row", f"empty in {named_rows(empty)}"))
+    persons, empty = row_persons(name, column, key)
+    problems = empty_problems(name, empty)
     order = uniform_order(persons.view(np.uint64) ^ SIGN)
     ascending = persons[order]
     again = ascending[1:] == ascending[:-1]
@@ -59,6 +52,27 @@ def people(name: str, column: "pa.ChunkedArray", key: bytes) -> People:
     if problems:
         raise InvalidSnapshot(problems)
     return People(persons, order)
+
+
+def row_persons(name: str, column: "pa.ChunkedArray", key: bytes) -> tuple[Int64, Bool]:
+    """The pseudonym of each row, repeated or not, and which rows have an empty id.
+
+    Raises: InvalidSnapshot for ids of a type without an exact text.
+    """
+    rows = len(column)
+    persons, empty = np.empty(rows, dtype=np.int64), np.zeros(rows, dtype=np.bool_)
+    for start in range(0, max(1, rows), BLOCK):
+        texts, here = canonical_texts(name, column.slice(start, BLOCK)), slice(start, start + BLOCK)
+        empty[here] = _empty(texts)
+        persons[here] = pseudonyms(texts.fill_null(""), key)
+    return persons, empty
+
+
+def empty_problems(name: str, empty: Bool) -> list[Problem]:
+    """The problem of rows with an empty id; none if there are none."""
+    if not empty.any():
+        return []
+    return [Problem(name, "identify the person of each row", f"empty in {named_rows(empty)}")]
 
 
 def canonical_texts(name: str, column: "pa.ChunkedArray") -> "pa.StringArray":

@@ -46,16 +46,21 @@ class Read:
     left_out: int = 0
     """How many people are left out because they match the mark of a forgotten person; they count nowhere else."""
 
-    def without(self, forgotten: "Bool") -> "Read":
-        """The same without some people, bool[n] in the order of the snapshot, as if they had left the table."""
+    def without(self, forgotten: "Bool", kept: Snapshot | None = None) -> "Read":
+        """The same without some people, bool[n] in the order of the snapshot, as if they had left the table.
+
+        `kept` is the snapshot without them, if it is made elsewhere.
+        """
         if not forgotten.any():
             return self
-        kept, snapshot = np.flatnonzero(~forgotten), self.snapshot
-        chosen = None if snapshot.selected is None else snapshot.selected[kept]
+        snapshot = self.snapshot
+        if kept is None:
+            rows = np.flatnonzero(~forgotten)
+            kept = snapshot.rows(rows, selected=None if snapshot.selected is None else snapshot.selected[rows])
         lost, count = int(np.count_nonzero(forgotten & snapshot.selection)), int(np.count_nonzero(forgotten))
         return replace(
             self,
-            snapshot=snapshot.rows(kept, selected=chosen),
+            snapshot=kept,
             rows=self.rows - count,
             selected=self.selected - lost,
             left_out=count,
@@ -143,13 +148,18 @@ def snapshot_digest(series: Series, release: str, key: bytes) -> str:
 
 def _checked_table(series: Series, release: str) -> tuple[Table, list[Problem]]:
     """The columns that the release and its selection need, and the problems with those that do not exist."""
-    schema = series.schema
-    columns = (series.config.source.id, *schema.names, schema.sensitive.name, *schema.other)
+    columns, optional = needed_columns(series, release)
     selection = series.selections.get(release)
     more = selection_columns(selection, columns)
-    optional = frozenset(columns[1:]) - series.required_columns(release)
     table = read_table(series, release, (*columns, *more), optional=optional)
     return table, selection_problems(selection, table.problems, more)
+
+
+def needed_columns(series: Series, release: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The columns of the series, its id first, and those that the snapshot of this release need not have."""
+    schema = series.schema
+    columns = (series.config.source.id, *schema.names, schema.sensitive.name, *schema.other)
+    return columns, frozenset(columns[1:]) - series.required_columns(release)
 
 
 def _input_digest(digest: str, selection: Selection | None) -> str:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     import pyarrow.csv
 
 _SEPARATORS = {",": ",", ";": ";", "\t": "tab", "|": "|", ":": ":"}
-_HEAD = 1 << 16
+HEAD = 1 << 16
+"""So many bytes hold the line of column names."""
 _FORMATS = {
     GZIP: "gzip",
     ZSTD: "zstd",
@@ -47,13 +48,27 @@ def read_csv(
     """
     _require_text(data, encoding, label)
     data = _utf8(data, encoding, label)
+    names = _names(data, columns, label, separator)
+    present = [name for name in columns if name in names]
+    return _parsed(data, separator, present, label), names
+
+
+def header_names(head: bytes, columns: Sequence[str], label: str, *, separator: str, encoding: str) -> list[str]:
+    """The names of all columns, from the first HEAD bytes of a file in UTF-8.
+
+    Raises: InvalidSnapshot.
+    """
+    _require_text(head, encoding, label)
+    return _names(head.removeprefix(BOM_UTF8), columns, label, separator)
+
+
+def _names(data: bytes, columns: Sequence[str], label: str, separator: str) -> list[str]:
     names = _header(data, separator, label)
     if not names:
         raise InvalidSnapshot(Problem(label, "begin with a line of column names"))
     _require_separator(names, separator, columns, label)
     require_once(names, columns, label)
-    present = [name for name in columns if name in names]
-    return _parsed(data, separator, present, label), names
+    return names
 
 
 def _require_text(data: bytes, encoding: str, label: str) -> None:
@@ -61,7 +76,7 @@ def _require_text(data: bytes, encoding: str, label: str) -> None:
     for start, what in _FORMATS.items():
         if data.startswith(start) and lookup(encoding).name not in what.split():
             raise InvalidSnapshot(Problem(label, f"be a csv file encoded as {encoding}", help=_ADVICE[what]))
-    if b"\0" in data[:_HEAD] and not lookup(encoding).name.startswith(("utf-16", "utf-32")):
+    if b"\0" in data[:HEAD] and not lookup(encoding).name.startswith(("utf-16", "utf-32")):
         rule = "be text without NUL characters"
         raise InvalidSnapshot(Problem(label, rule, help="if it was saved as Unicode text, set source.encoding: utf-16"))
 
@@ -71,7 +86,7 @@ def _header(data: bytes, separator: str, label: str) -> list[str]:
 
     Raises: InvalidSnapshot if a quote is not closed on the first line: the names would contain rows of the data.
     """
-    text = io.StringIO(data[:_HEAD].decode("utf-8", errors="replace"), newline="")
+    text = io.StringIO(data[:HEAD].decode("utf-8", errors="replace"), newline="")
     names = next((line for line in csv.reader(text, delimiter=separator) if line), [])
     if any("\n" in name or "\r" in name for name in names):
         rule = "have all column names on its first line"
@@ -107,11 +122,35 @@ def _require_separator(names: Sequence[str], separator: str, columns: Sequence[s
 
 def _parsed(data: bytes, separator: str, present: Sequence[str], label: str) -> "pa.Table":
     import pyarrow as pa
-    from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, read_csv
+    from pyarrow.csv import ReadOptions, read_csv
 
     if not present:  # to Arrow, no columns are all columns
         return pa.table({})
     uneven: list[int | None] = []
+    parse, convert = csv_options(separator, present, quoted=b'"' in data, uneven=uneven)
+    try:
+        table = read_csv(pa.BufferReader(data), ReadOptions(), parse, convert)
+        if uneven:  # Arrow numbers rows only when it reads them one after the other
+            uneven.clear()
+            read_csv(pa.BufferReader(data), ReadOptions(use_threads=False), parse, convert)
+    except (pa.ArrowInvalid, pa.ArrowKeyError):
+        _decoded(data, "utf-8", label)
+        # Arrow's own text may quote a row, and with it an id.
+        raise InvalidSnapshot(csv_problem(label)) from None
+    if uneven:
+        raise InvalidSnapshot(uneven_rows(uneven, label))
+    if data.count(b'"') % 2 and any(has_line_end(column) for column in table.columns):
+        # One value holds the rows up to the end of the file, ids included, and a message would quote it.
+        raise InvalidSnapshot(Problem(label, "close every quote", help='write a quote inside a value as two: ""'))
+    return table
+
+
+def csv_options(
+    separator: str, present: Sequence[str], *, quoted: bool, uneven: list[int | None]
+) -> "tuple[pyarrow.csv.ParseOptions, pyarrow.csv.ConvertOptions]":
+    """How Arrow parses a file; the numbers of rows with too many or too few values are added to `uneven`."""
+    import pyarrow as pa
+    from pyarrow.csv import ConvertOptions, ParseOptions
 
     def collect(row: "pyarrow.csv.InvalidRow") -> str:
         uneven.append(row.number)
@@ -124,31 +163,23 @@ def _parsed(data: bytes, separator: str, present: Sequence[str], label: str) -> 
         strings_can_be_null=True,
     )
     # Looking for line ends inside quotes costs time, and a file without quotes has none.
-    parse = ParseOptions(delimiter=separator, newlines_in_values=b'"' in data, invalid_row_handler=collect)
-    try:
-        table = read_csv(pa.BufferReader(data), ReadOptions(), parse, convert)
-        if uneven:  # Arrow numbers rows only when it reads them one after the other
-            uneven.clear()
-            read_csv(pa.BufferReader(data), ReadOptions(use_threads=False), parse, convert)
-    except (pa.ArrowInvalid, pa.ArrowKeyError):
-        _decoded(data, "utf-8", label)
-        # Arrow's own text may quote a row, and with it an id.
-        raise InvalidSnapshot(Problem(label, "be a csv file with column names on its first line")) from None
-    if uneven:
-        raise InvalidSnapshot(_uneven(uneven, label))
-    if data.count(b'"') % 2 and any(_has_line_end(column) for column in table.columns):
-        # One value holds the rows up to the end of the file, ids included, and a message would quote it.
-        raise InvalidSnapshot(Problem(label, "close every quote", help='write a quote inside a value as two: ""'))
-    return table
+    return ParseOptions(delimiter=separator, newlines_in_values=quoted, invalid_row_handler=collect), convert
 
 
-def _has_line_end(column: "pa.ChunkedArray") -> bool:
+def csv_problem(label: str) -> Problem:
+    """The problem of a file that is no csv file."""
+    return Problem(label, "be a csv file with column names on its first line")
+
+
+def has_line_end(column: "pa.ChunkedArray") -> bool:
+    """Whether a value of the column goes on in another line."""
     from pyarrow import compute
 
     return bool(compute.any(compute.match_substring(column, "\n")).as_py())
 
 
-def _uneven(numbers: Sequence[int | None], label: str) -> Problem:
+def uneven_rows(numbers: Sequence[int | None], label: str) -> Problem:
+    """The problem of rows with too many or too few values."""
     rows = [number - 2 for number in numbers if number]  # the header is 1, and we count from 0
     mask = np.zeros(max(rows, default=0) + 1, dtype=bool)
     mask[rows] = True

@@ -2,22 +2,26 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from reanon_dagster.sources.kinds.arrow_files import read_arrow
 from reanon_dagster.sources.kinds.compressed_files import CODECS, decompressed
 from reanon_dagster.sources.kinds.csv_files import read_csv
+from reanon_dagster.sources.kinds.csv_streams import csv_batches
 from reanon_dagster.sources.kinds.excel_files import read_excel
 from reanon_dagster.sources.kinds.file_keys import FileKeys
-from reanon_dagster.sources.kinds.parquet_files import read_parquet
+from reanon_dagster.sources.kinds.parquet_files import parquet_batches, read_parquet
 from reanon_dagster.sources.kinds.size_limit import most_bytes
 from reanon_dagster.sources.kinds.stata_spss_sas_files import PROGRAMS, read_statistics_file
+from reanon_dagster.sources.kinds.streamed_file import StreamedFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Columns: TypeAlias = "tuple[pa.Table, list[str]]"
 Reader: TypeAlias = Callable[[FileKeys, bytes, Sequence[str], str], Columns]
+Streamer: TypeAlias = Callable[[FileKeys, Path, Sequence[str], str], StreamedFile | None]
 
 
 def _csv(keys: FileKeys, content: bytes, columns: Sequence[str], label: str) -> Columns:
@@ -55,6 +59,25 @@ FORMATS: dict[str, Reader] = {
     **{ending: partial(_statistics, ending) for ending in PROGRAMS},
 }
 """The readers by ending."""
+
+
+def _streamed_csv(
+    codec: str | None, keys: FileKeys, path: Path, columns: Sequence[str], label: str
+) -> StreamedFile | None:
+    limit = None if keys.max_size is None else most_bytes(keys.max_size)
+    return csv_batches(path, columns, label, separator=keys.separator, encoding=keys.encoding, codec=codec, limit=limit)
+
+
+def _streamed_parquet(keys: FileKeys, path: Path, columns: Sequence[str], label: str) -> StreamedFile:
+    return parquet_batches(path, columns, label, encoded=[name for name in columns if name != keys.id])
+
+
+STREAMS: dict[str, Streamer] = {
+    ".csv": partial(_streamed_csv, None),
+    **{f".csv{codec}": partial(_streamed_csv, codec) for codec in CODECS},
+    ".parquet": _streamed_parquet,
+}
+"""What reads the files of an ending batch by batch; files of other formats are read at once."""
 
 
 def ending_of(path: str) -> str | None:

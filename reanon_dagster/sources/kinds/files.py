@@ -9,15 +9,22 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from reanon_core.model.errors import InvalidSnapshot, Problem
 from reanon_dagster.series.field_types import ProblemError, Texts
-from reanon_dagster.sources.kinds.file_formats import FORMATS, ending_of
+from reanon_dagster.sources.kinds.file_formats import FORMATS, STREAMS, ending_of
 from reanon_dagster.sources.kinds.file_keys import FileKeys
 from reanon_dagster.sources.kinds.file_paths import FoundFile, found_files, is_pattern
 from reanon_dagster.sources.kinds.joined_tables import joined
 from reanon_dagster.sources.kinds.parquet_files import parquet_rows
-from reanon_dagster.sources.kinds.source import PLACEHOLDER, SourceTable, file_version, relative
+from reanon_dagster.sources.kinds.source import PLACEHOLDER, SourceBatches, SourceTable, file_version, relative
+from reanon_dagster.sources.kinds.streamed_file import StreamedFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+SHORTEST_ROW = 16
+"""The bytes of a short row of text: an id, three or four values and their separators."""
+COMPRESSION = 4
+"""How much longer a compressed file is than it looks."""
 
 
 class FileSource(FileKeys):
@@ -74,6 +81,40 @@ class FileSource(FileKeys):
         data = tables[0] if len(tables) == 1 else joined(tables, labels)
         return SourceTable(data, list(names), label, _joined_digest(digests))
 
+    def batches(self, folder: Path, release: str, columns: Sequence[str]) -> SourceBatches | None:
+        """The columns of the files that exist, batch by batch; None if a file is of a format that is read at once."""
+        files = self._files(folder, release)
+        labels = [relative(folder, file.path) for file in files]
+        streams = [STREAMS.get(ending_of(file.path.name) or ".parquet") for file in files]
+        if None in streams:
+            return None
+        versions = [file_version(file.path) for file in files]
+        opened = []
+        for file, label, stream in zip(files, labels, streams, strict=True):
+            one = None if stream is None else stream(self, file.path, columns, label)
+            if one is None:
+                return None
+            opened.append(one)
+        tables = [
+            _with_partition(one.schema.empty_table(), file.partition, one.names, columns, label)
+            for file, one, label in zip(files, opened, labels, strict=True)
+        ]
+        schema = tables[0].schema if len(tables) == 1 else _common_schema(tables, labels)
+        names = dict.fromkeys(name for file, one in zip(files, opened, strict=True) for name in _names(file, one))
+
+        def batches(most: int) -> Iterator["pa.Table"]:
+            for file, one, label, seen in zip(files, opened, labels, versions, strict=True):
+                for batch in one.batches(most):
+                    table = _with_partition(batch, file.partition, one.names, columns, label)
+                    yield table if len(files) == 1 else table.select(schema.names).cast(schema)
+                if not _is_version(file.path, seen):  # what is digested is what is parsed
+                    raise InvalidSnapshot(Problem(label, "not change while it is read", help="try again"))
+
+        texts = [" ".join([one.digest, *_partition_texts(f.partition)]) for f, one in zip(files, opened, strict=True)]
+        rows, size = sum(one.rows for one in opened), sum(one.size for one in opened)
+        label = self.describe(folder, release)
+        return SourceBatches(schema, list(names), label, _joined_digest(texts), rows, size, batches)
+
     def describe(self, folder: Path, release: str) -> str:
         """The file's path; several paths as they are written."""
         return ", ".join(relative(folder, folder / path.replace(PLACEHOLDER, release)) for path in self.path)
@@ -88,6 +129,11 @@ class FileSource(FileKeys):
         files = [file.path for path in self.path for file in found_files(folder, path, release)]
         counts = [parquet_rows(path) if path.suffix.lower() == ".parquet" else None for path in files]
         return None if None in counts else sum(count for count in counts if count is not None)
+
+    def most_rows(self, folder: Path, release: str) -> int | None:
+        """About how many rows files of this size may have."""
+        paths = [file.path for path in self.path for file in found_files(folder, path, release)]
+        return sum(_most_rows(path) for path in paths)
 
     def private_paths(self) -> Mapping[str, str]:
         """The snapshots are private."""
@@ -137,6 +183,31 @@ def _file_digest(file: FoundFile, content: bytes) -> str:
     return " ".join([_sha256(content), *_partition_texts(file.partition)])
 
 
+def _is_version(path: Path, seen: str) -> bool:
+    try:
+        return file_version(path) == seen
+    except OSError:
+        return False
+
+
+def _common_schema(tables: Sequence["pa.Table"], labels: Sequence[str]) -> "pa.Schema":
+    """The types that hold the values of all files. Texts that every file encodes stay encoded, which is faster.
+
+    Raises: InvalidSnapshot.
+    """
+    import pyarrow as pa
+
+    common = joined(tables, labels).schema
+    same = [len({table.schema.field(field.name).type for table in tables}) == 1 for field in common]
+    return pa.schema(
+        [tables[0].schema.field(field.name) if one else field for field, one in zip(common, same, strict=True)]
+    )
+
+
+def _names(file: FoundFile, opened: StreamedFile) -> tuple[str, ...]:
+    return (*opened.names, *file.partition)
+
+
 def _partition_texts(partition: Mapping[str, str | None]) -> Iterator[str]:
     for name, value in sorted(partition.items()):
         yield f"{name!r}={value!r}"
@@ -160,5 +231,13 @@ def _with_partition(
         rule = "have every column once, in the file or in the names of its folders"
         raise InvalidSnapshot(Problem(label, rule, ", ".join(both)))
     for name in (name for name in partition if name in columns):
-        table = table.append_column(name, pa.array([partition[name]] * table.num_rows, pa.string()))
+        table = table.append_column(name, pa.repeat(pa.scalar(partition[name], pa.string()), table.num_rows))
     return table
+
+
+def _most_rows(path: Path) -> int:
+    try:
+        size = path.stat().st_size
+    except OSError:  # whoever reads it says what is wrong
+        return 0
+    return size * (COMPRESSION if path.suffix.lower() in {".gz", ".zst"} else 1) // SHORTEST_ROW

@@ -1,17 +1,21 @@
 """parquet files, with the types that they store."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import InvalidSnapshot, Problem
 from reanon_dagster.sources.kinds.column_names import require_once
+from reanon_dagster.sources.kinds.streamed_file import StreamedFile, file_digest
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyarrow import parquet
 
 MAGIC = b"PAR1"
 """How a parquet file begins and ends."""
+BUFFER = 1 << 20
+"""The bytes of a column that are read at a time."""
 
 
 def read_parquet(
@@ -30,7 +34,7 @@ def read_parquet(
     try:
         file = parquet.ParquetFile(pa.BufferReader(data))
         names = list(file.schema_arrow.names)
-        texts = [name for name in encoded if names.count(name) == 1 and _is_text(file.schema_arrow.field(name).type)]
+        texts = _texts(file, encoded)
         if texts:
             file = parquet.ParquetFile(pa.BufferReader(data), read_dictionary=texts)
         table = file.read(columns=[name for name in columns if name in names])
@@ -38,6 +42,42 @@ def read_parquet(
         raise InvalidSnapshot(Problem(label, "be a parquet file that can be read", help=_advice(data))) from None
     require_once(names, columns, label)
     return table, names
+
+
+def parquet_batches(path: Path, columns: Sequence[str], label: str, *, encoded: Sequence[str] = ()) -> StreamedFile:
+    """The file as `read_parquet` reads it, batch by batch.
+
+    Raises: InvalidSnapshot.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    digest = file_digest(path)
+    try:
+        with parquet.ParquetFile(path) as file:
+            names, texts = list(file.schema_arrow.names), _texts(file, encoded)
+        present = [name for name in dict.fromkeys(columns) if name in names]
+        with parquet.ParquetFile(path, read_dictionary=texts) as file:
+            schema, rows = pa.schema([file.schema_arrow.field(name) for name in present]), file.metadata.num_rows
+    except (pa.ArrowException, OSError, ValueError, KeyError):
+        raise InvalidSnapshot(Problem(label, "be a parquet file that can be read")) from None
+    require_once(names, columns, label)
+
+    def batches(most: int) -> Iterator["pa.Table"]:
+        try:
+            with parquet.ParquetFile(path, read_dictionary=texts, pre_buffer=False, buffer_size=BUFFER) as opened:
+                for batch in opened.iter_batches(most, columns=present):
+                    yield pa.Table.from_batches([batch])
+        except (pa.ArrowException, OSError, ValueError):
+            raise InvalidSnapshot(Problem(label, "be a parquet file that can be read")) from None
+
+    return StreamedFile(schema, names, digest, rows, path.stat().st_size, batches)
+
+
+def _texts(file: "parquet.ParquetFile", encoded: Sequence[str]) -> list[str]:
+    """Those of the columns that are text, and in the file once."""
+    names = list(file.schema_arrow.names)
+    return [name for name in encoded if names.count(name) == 1 and _is_text(file.schema_arrow.field(name).type)]
 
 
 def parquet_rows(path: Path) -> int | None:

@@ -38,6 +38,26 @@ class SourceTable:
     """The sha256 of the bytes that were read; None if there are none."""
 
 
+@dataclass(frozen=True, eq=False)
+class SourceBatches:
+    """What a source returns for a release whose rows are read batch by batch."""
+
+    schema: "pa.Schema"
+    """Those of the requested columns that exist."""
+    names: Sequence[str]
+    """The names of all columns, for error messages."""
+    label: str
+    """What error messages call the table."""
+    digest: str
+    """The sha256 of the bytes, as that of the same table read at once."""
+    rows: int
+    """The table has at most so many rows."""
+    size: int
+    """About how many bytes the table takes if it is read at once."""
+    batches: "Callable[[int], Iterator[pa.Table]]"
+    """From a number of rows to batches of at most so many, in order; it may raise InvalidSnapshot."""
+
+
 class Source(Part, ABC):
     """The key `source` of series.yaml. Each kind adds its own keys as fields.
 
@@ -95,6 +115,20 @@ class Source(Part, ABC):
 
     def rows(self, folder: Path, release: str) -> int | None:  # noqa: ARG002
         """How many rows the snapshot has, if that is known without reading them; None otherwise."""
+        return None
+
+    def most_rows(self, folder: Path, release: str) -> int | None:
+        """About how many rows the snapshot may have, guessed without reading it; None if nothing tells.
+
+        It decides whether a release is computed in memory, and changes nothing else.
+        """
+        return self.rows(folder, release)
+
+    def batches(self, folder: Path, release: str, columns: Sequence[str]) -> SourceBatches | None:  # noqa: ARG002
+        """The snapshot as `read` returns it, batch by batch; None if it can be read at once only.
+
+        Raises: SnapshotMissing, InvalidSnapshot or OSError, and then `read` says what is wrong.
+        """
         return None
 
     def private_paths(self) -> Mapping[str, str]:

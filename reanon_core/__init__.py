@@ -1,7 +1,8 @@
 """reanon from Python: publish a changing table again and again without the releases together exposing anyone.
 
 `import reanon_core as reanon`, then `reanon.Series`; docs/python.md shows how. Names are loaded when they are first
-used, so importing the package is quick. Nothing here touches a disk, a clock, a log or a global generator.
+used, so importing the package is quick. Nothing here touches a clock, a log or a global
+generator, and only `engine` touches a disk.
 """
 
 from importlib import import_module

@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
 from itertools import islice
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from reanon_core.adversary_knowledge import with_algorithm
 from reanon_core.catalog import ATTACKS, METRICS, TECHNIQUES, WEAKEST, build_attack, build_technique, own_checks
+from reanon_core.engine.column_folder import ColumnFolder
+from reanon_core.engine.engine import EmbeddedEngine
 from reanon_core.inference.view.box_lookup import masks_at
 from reanon_core.inference.view.value_sets import group_masks
 from reanon_core.judgement import history_verdicts
@@ -24,6 +27,7 @@ from reanon_core.model.ledger import Ledger
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.protocols import Technique
+from reanon_core.publishing import PartitionedTechnique, publish_in_parts
 from reanon_core.replay import replay
 from reanon_core.techniques.decoupled import decouple
 
@@ -32,6 +36,7 @@ FIRST = "m-invariance"
 FIRST_ATTACK = "intersection"
 OTHER_ATTACKS = "other attacks"
 DECOUPLED_FORM = "decoupled form"
+IN_PARTS = "releases in parts"
 Progress = Callable[[int, int, str], None]
 """Takes how many parts are compiled, how many there are, and the part that was compiled last."""
 
@@ -91,6 +96,19 @@ def compile_decoupled_form() -> None:
     build_attack("linkage").run(ledger.history(), ledger.knowledge())
 
 
+def compile_releases_in_parts() -> None:
+    """Publish in tasks over columns on disk, with people who are withheld."""
+    technique = build_technique(FIRST, {**WEAKEST[FIRST], "balancing": "median"})
+    if not isinstance(technique, PartitionedTechnique):
+        raise TypeError(f"{FIRST} computes releases in parts")
+    state = technique.initial_state()
+    for number, snapshot in enumerate(snapshots()):
+        with TemporaryDirectory() as folder:
+            engine = EmbeddedEngine(ColumnFolder(folder), chunk_rows=10)
+            publication = publish_in_parts(technique, snapshot, state, np.random.default_rng(number), engine)
+            state = publication.state
+
+
 def compile_first() -> Iterator[str]:
     """What every part needs, step by step: one technique, one attack and the metrics."""
     siphash_strings(np.zeros(4, np.uint8), np.array([0, 2, 4], np.int64), np.zeros(2, np.uint64))
@@ -122,6 +140,8 @@ def compile_part(name: str) -> str:
         compile_other_attacks()
     elif name == DECOUPLED_FORM:
         compile_decoupled_form()
+    elif name == IN_PARTS:
+        compile_releases_in_parts()
     else:
         for parameters in settings_of(name):
             compile_settings(name, parameters)
@@ -149,7 +169,7 @@ def precompile(parts: Sequence[str], progress: Progress) -> None:
 
 def all_parts() -> list[str]:
     """The first technique, then the longest parts, so that two processes end at about the same time."""
-    longest = ("cor-split", "sequential", "bpg", OTHER_ATTACKS, DECOUPLED_FORM)
+    longest = ("cor-split", "sequential", "bpg", OTHER_ATTACKS, DECOUPLED_FORM, IN_PARTS)
     return list(dict.fromkeys((FIRST, *longest, *TECHNIQUES)))
 
 

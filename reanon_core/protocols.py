@@ -1,8 +1,8 @@
 """The four shapes that everything else plugs into: Technique, Check, Attack, Metric."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, Protocol, Self, TypeVar
+from typing import ClassVar, Literal, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -238,6 +238,18 @@ class Attack(Protocol):
 
     def run(self, history: History, knowledge: Knowledge) -> Findings:
         """Whom the releases together expose."""
+        ...
+
+
+@runtime_checkable
+class PersonwiseAttack(Protocol):
+    """An attack that judges each person by themselves, so that it can be given some people at a time."""
+
+    def run_in_parts(self, history: History, parts: Iterable[Knowledge]) -> Findings:
+        """What `run` finds with all parts together.
+
+        Requires: everything about a person is in one part.
+        """
         ...
 
 

@@ -1,6 +1,6 @@
 """The buckets of all releases, read off a ledger: who was old, new, withheld or displaced, and with which signature."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -84,7 +84,9 @@ def bucket_history(
         first_shown += [time] * (signatures.count - len(first_shown))
         shown.append(np.bincount(of_group, weights=layers, minlength=signatures.count).astype(np.int64))
         taking_part = _taking_part(entry, times, max_lifespan)
-        here = entry.snapshot.rows(np.flatnonzero(taking_part), selected=None)
+        here = replace(entry.snapshot, selected=None)
+        if not taking_part.all():  # a copy of everyone would be as large as the table
+            here = here.rows(np.flatnonzero(taking_part), selected=None)
         division = divide(here, roster, signatures)
         group = np.full(here.size, -1, dtype=np.int32)
         group[here.persons.searchsorted(entry.trace.persons)] = entry.release.group[entry.trace.rows]
@@ -124,7 +126,7 @@ def bucket_history(
     depth = np.zeros((len(shown), signatures.count), dtype=np.int64)
     for time, counts in enumerate(shown):
         depth[time, : len(counts)] = counts
-    rows = _with_later_buckets(Rows(*(np.concatenate(column) for column in zip(*parts, strict=True))))
+    rows = _with_later_buckets(_joined(parts))
     return BucketHistory(
         rows=rows,
         signatures=signatures,
@@ -135,6 +137,17 @@ def bucket_history(
         cells=1 if m is None else max(2, int(rows.cell.max(initial=0)) + 1),
         had=had,
     )
+
+
+def _joined(parts: list[Rows]) -> Rows:
+    """The rows of all releases. Column after column, so that they are not in memory twice; the list is emptied."""
+    columns = [list(column) for column in zip(*parts, strict=True)]
+    parts.clear()
+    joined = []
+    for column in columns:
+        joined.append(np.concatenate(column))
+        column.clear()
+    return Rows(*joined)
 
 
 def _group_signatures(entry: Entry, signatures: Signatures) -> tuple[Int32, Signatures]:

@@ -8,9 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from reanon_core.bucketing import list_cuts
 from reanon_core.bucketing.layout import COUNTERFEIT, Layout
+from reanon_core.bucketing.list_cuts import part_depths, parts_of_list, varying
 from reanon_core.bucketing.signatures import Signatures
-from reanon_core.kernels.counting_sort import presorted
+from reanon_core.kernels.counting_sort import counting_order, presorted
 from reanon_core.kernels.dense_ranks import dense_ranks
 from reanon_core.kernels.packed_ranks import pack_ranks
 from reanon_core.kernels.split import split
@@ -22,11 +24,18 @@ PART_ENTRIES = 1 << 18
 
 
 class Part(NamedTuple):
-    """Consecutive buckets that are split together."""
+    """Entries that are split together: whole buckets, or a part of one that is too large."""
 
-    first: int
-    end: int
-    """The first bucket behind it."""
+    entries: slice | Int32
+    list_start: Int64  # [lists + 1] where each list begins
+    bucket_start: Int64  # [buckets + 1]
+    lists: Int64  # [buckets] the number of lists of each bucket
+    first_group: int
+
+    @property
+    def size(self) -> int:
+        """The number of entries."""
+        return int(self.bucket_start[-1])
 
 
 def split_buckets(qi: Int32, layout: Layout, signatures: Signatures, low: Int64, scales: Int64) -> Int32:
@@ -40,41 +49,74 @@ def split_buckets(qi: Int32, layout: Layout, signatures: Signatures, low: Int64,
     group = np.empty(len(layout.row), dtype=np.int32)
     start = layout.starts[signatures.offsets]  # [buckets + 1] the first entry of each bucket
     lists = np.diff(signatures.offsets)
-    first_group = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(start) // np.maximum(lists, 1))])
+    depth = np.diff(start) // np.maximum(lists, 1)
+    first_group = np.concatenate([np.zeros(1, np.int64), np.cumsum(depth)])
 
     def split_part(part: Part) -> None:
-        begin, end = start[part.first], start[part.end]
-        slots = slice(signatures.offsets[part.first], signatures.offsets[part.end] + 1)
-        of_part = _split_entries(
-            qi,
-            layout.row[begin:end],
-            layout.starts[slots] - begin,
-            start[part.first : part.end + 1] - begin,
-            lists[part.first : part.end],
-            low,
-            scales,
-        )
-        group[begin:end] = of_part + np.int32(first_group[part.first])
+        row = layout.row[part.entries]
+        of_part = split_entries(qi, row, part.list_start, part.bucket_start, part.lists, low, scales)
+        group[part.entries] = of_part + np.int32(part.first_group)
 
-    parts = _parts(start)
-    in_threads(split_part, parts, [int(start[part.end] - start[part.first]) for part in parts])
+    parts: list[Part] = []
+    for first, end in bucket_runs(start, PART_ENTRIES):
+        begin = start[first]
+        slots = slice(signatures.offsets[first], signatures.offsets[end] + 1)
+        if end - first == 1 and len(part_depths(int(depth[first]), int(lists[first]))) > 1:
+            parts += _cut_parts(qi, layout, slots, int(first_group[first]), varying(scales))
+            continue
+        bucket_start, of_buckets = start[first : end + 1] - begin, lists[first:end]
+        entries = slice(begin, start[end])
+        parts.append(Part(entries, layout.starts[slots] - begin, bucket_start, of_buckets, int(first_group[first])))
+    in_threads(split_part, parts, [part.size for part in parts])
     return group
 
 
-def _parts(start: Int64) -> list[Part]:
-    """The buckets in parts of at most PART_ENTRIES entries; a larger bucket is a part of its own."""
-    parts: list[Part] = []
+def bucket_runs(start: Int64, most: int) -> list[tuple[int, int]]:
+    """Consecutive buckets with at most so many entries together, or one larger bucket: the first, and the one behind.
+
+    `start` [buckets + 1] is the first entry of each bucket. Runs without entries are left out.
+    """
+    most = min(most, list_cuts.MOST_ENTRIES)  # a bucket that is cut is alone
+    runs: list[tuple[int, int]] = []
     first = 0
     for bucket in range(1, len(start)):
         last = bucket == len(start) - 1
-        if last or start[bucket + 1] - start[first] > PART_ENTRIES:
+        if last or start[bucket + 1] - start[first] > most:
             if start[bucket] > start[first]:
-                parts.append(Part(first, bucket))
+                runs.append((first, bucket))
             first = bucket
+    return runs
+
+
+def _cut_parts(qi: Int32, layout: Layout, slots: slice, first_group: int, attributes: Int64) -> list[Part]:
+    """The parts of a bucket that is too large, whose lists begin at these slots."""
+    starts = layout.starts[slots]
+    lists = len(starts) - 1
+
+    def cut(number: int) -> Int32:
+        row = layout.row[starts[number] : starts[number + 1]]
+        return parts_of_list(entry_codes(qi[attributes], row), lists)
+
+    part_of = np.concatenate(in_threads(cut, range(lists), [1] * lists))
+    depths = part_depths(len(part_of) // lists, lists)
+    in_parts = (counting_order(part_of, len(depths)) + starts[0]).astype(np.int32)
+    parts, at = [], 0
+    for depth in depths:
+        entries = in_parts[at * lists : (at + depth) * lists]
+        list_start = np.arange(lists + 1, dtype=np.int64) * depth
+        parts.append(Part(entries, list_start, list_start[[0, -1]], np.array([lists]), first_group + at))
+        at += depth
     return parts
 
 
-def _split_entries(
+def entry_codes(qi: Int32, row: Int32) -> Int32:
+    """The codes of the rows of these entries, int32[d, entries]; a counterfeit has none."""
+    codes = qi[:, row]
+    codes[:, row == COUNTERFEIT] = MISSING
+    return codes
+
+
+def split_entries(
     qi: Int32, row: Int32, list_start: Int64, bucket_start: Int64, lists: Int64, low: Int64, scales: Int64
 ) -> Int32:
     """The group of each entry of some buckets, numbered from 0.

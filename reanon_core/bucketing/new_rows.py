@@ -38,6 +38,7 @@ class NewRows:
     withheld: Int64  # [values]
     pads: Int64  # [values]
     slot: Int32  # [new] the slot of a row that joins the old rows of a block, or IN_LAYERS
+    block_slot: Int32  # [regions, values] the slot of such rows, where all rows of a value join; or IN_LAYERS
     blocked: Int64  # [regions, slots] rows that go to a block and do not join its old rows
     pools: Int64  # [regions, values] the others
 
@@ -76,12 +77,23 @@ def enter_new_rows(
         blocks.append(own)
     signatures, blocked = blocked_rows(signatures, pools, blocks)
     slot, left = np.full(len(new.value), IN_LAYERS, np.int32), unblocked_rows(pools, blocks)
+    block_slot = np.full(pools.shape, IN_LAYERS, np.int32)
     if options.balancing == "median" or options.not_eligible == "partial-blocks":
-        slot, left = _joined_slots(new, inside, signatures, blocks), pools.copy()
-        joined = slot >= 0
-        np.subtract.at(left, (new.region[joined], new.value[joined]), 1)
+        block_slot = _block_slots(pools.shape, signatures, blocks)
+        slot = np.where(inside, block_slot[new.region, new.value], IN_LAYERS).astype(np.int32)
+        if parts:
+            left, joined = pools.copy(), slot >= 0
+            np.subtract.at(left, (new.region[joined], new.value[joined]), 1)
         blocked = np.zeros_like(blocked)
-    return NewRows(signatures=signatures, withheld=withheld, pads=pads, slot=slot, blocked=blocked, pools=left)
+    return NewRows(
+        signatures=signatures,
+        withheld=withheld,
+        pads=pads,
+        slot=slot,
+        block_slot=block_slot,
+        blocked=blocked,
+        pools=left,
+    )
 
 
 def _partial_blocks(new: Newcomers, m: int, rng: np.random.Generator) -> dict[int, PartialBlock]:
@@ -103,14 +115,11 @@ def _partial_blocks(new: Newcomers, m: int, rng: np.random.Generator) -> dict[in
     return made
 
 
-def _joined_slots(new: Newcomers, inside: Bool, signatures: Signatures, blocks: list[list[Signature]]) -> Int32:
-    """The slot of each row inside a block of its region, IN_LAYERS for the others."""
-    bucket = np.full(new.pools.shape, IN_LAYERS, dtype=np.int32)
+def _block_slots(shape: tuple[int, ...], signatures: Signatures, blocks: list[list[Signature]]) -> Int32:
+    """The slot of each value of a region that is in a block of the region, IN_LAYERS for the others."""
+    slots = np.full(shape, IN_LAYERS, dtype=np.int32)
     for region, of_region in enumerate(blocks):
         for block in of_region:
-            bucket[region, list(block)] = signatures.number[block]
-    of_row = np.where(inside, bucket[new.region, new.value], IN_LAYERS).astype(np.int32)
-    slot = np.full(len(of_row), IN_LAYERS, dtype=np.int32)
-    rows = np.flatnonzero(of_row >= 0)
-    slot[rows] = signatures.slots(of_row[rows], new.value[rows])
-    return slot
+            first = int(signatures.offsets[signatures.number[block]])
+            slots[region, list(block)] = np.arange(first, first + len(block))
+    return slots

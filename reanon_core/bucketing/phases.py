@@ -132,7 +132,7 @@ def move_rows(
         if len(plan.taken) > 1:
             in_layers = _with_new_rows(snapshot, divided, plan, allocation)
             old_slot, taken = np.where(old_slot == NEW_SLOT, in_layers, old_slot), np.zeros_like(taken)
-        slot_at = _shuffled_slots(plan.signatures, rng)
+        slot_at = shuffled_slots(plan.signatures, rng)
         place = np.empty(len(slot_at) + 1, dtype=np.int32)  # the last one is for new rows
         place[slot_at] = np.arange(len(slot_at), dtype=np.int32)
         old_slot = np.where(old_slot >= 0, place[old_slot], old_slot)
@@ -161,7 +161,7 @@ def _with_new_rows(snapshot: Snapshot, divided: DividedRows, plan: CountPlan, al
     return slot
 
 
-def _shuffled_slots(signatures: Signatures, rng: np.random.Generator) -> Int32:
+def shuffled_slots(signatures: Signatures, rng: np.random.Generator) -> Int32:
     """All slots, bucket by bucket, those of a bucket in random order."""
     bucket = np.repeat(np.arange(signatures.count, dtype=np.int32), np.diff(signatures.offsets))
     anywhere = keyed_permutation(len(bucket), rng)

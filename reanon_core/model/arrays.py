@@ -1,5 +1,7 @@
 """Array types of the model, and how to freeze them."""
 
+import mmap
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -17,6 +19,9 @@ AnyArray: TypeAlias = npt.NDArray[np.generic]
 MISSING = int(np.iinfo(np.int32).min)
 """The code of a missing quasi-identifier value: it sorts before all others."""
 
+SLICE = 32 * 122_880
+"""So many rows of a long column are worked on at a time: a multiple of the rows that DuckDB stores together."""
+
 
 def frozen(array: npt.ArrayLike, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
     """A contiguous read-only array of the given type, copied only if necessary.
@@ -28,3 +33,20 @@ def frozen(array: npt.ArrayLike, dtype: npt.DTypeLike) -> npt.NDArray[np.generic
         result = result.view()
     result.flags.writeable = False
     return result
+
+
+def slices(rows: int, most: int | None = None) -> Iterator[slice]:
+    """So many rows as slices of at most SLICE rows, or of another number; one empty slice if there are none."""
+    step = SLICE if most is None else most
+    for start in range(0, max(1, rows), step):
+        yield slice(start, min(start + step, rows))
+
+
+def forget_pages(*arrays: AnyArray) -> None:
+    """Let the operating system take the memory of mapped arrays back; the next access reads the file again."""
+    for array in arrays:
+        base: object = array
+        while isinstance(base, np.ndarray):
+            base = base.base
+        if isinstance(base, mmap.mmap):
+            base.madvise(mmap.MADV_DONTNEED)

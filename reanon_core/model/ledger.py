@@ -1,17 +1,22 @@
 """Private: history, snapshots and traces together, which is what checks and metrics see."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from reanon_core.model.arrays import Bool
+from reanon_core.model.arrays import Bool, Int64, forget_pages, slices
 from reanon_core.model.codebook import Codebook
 from reanon_core.model.history import History, Published
 from reanon_core.model.knowledge import Compromised, Knowledge, Presence
 from reanon_core.model.release import Auxiliary, Release
-from reanon_core.model.snapshot import Snapshot
+from reanon_core.model.snapshot import INVENTED, REMEMBERED, Snapshot
 from reanon_core.model.trace import Trace, Witness
+
+PART = 1 << 18
+"""How many people of the trace are looked up at a time."""
+EVERYONE = slice(None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,41 +33,68 @@ class Entry:
     @property
     def withheld(self) -> int:
         """How many selected people are not published."""
-        selected = self.snapshot.selection
-        return int(np.count_nonzero(selected)) - int(np.count_nonzero(self._shown(selected)))
+        selected = self.snapshot.selected
+        if selected is None:
+            return self.snapshot.size - self._count_shown(lambda rows: np.ones(len(rows), np.bool_))
+        return int(np.count_nonzero(selected)) - self._count_shown(lambda rows: selected[rows])
 
     @property
     def dirty(self) -> int:
         """How many published people were not selected."""
-        return int(np.count_nonzero(self._shown(~self.snapshot.selection & ~self.snapshot.invented)))
+        selected, origin = self.snapshot.selected, self.snapshot.origin
+        if selected is None:
+            return 0
+        if origin is None:
+            return self._count_shown(lambda rows: ~selected[rows])
+        return self._count_shown(lambda rows: ~selected[rows] & (origin[rows] != INVENTED))
 
     @property
     def remembered(self) -> int:
         """How many of the dirty are people who have left the table."""
-        return int(np.count_nonzero(self._shown(self.snapshot.remembered)))
+        origin = self.snapshot.origin
+        return 0 if origin is None else self._count_shown(lambda rows: origin[rows] == REMEMBERED)
 
-    def _shown(self, rows: Bool) -> Bool:
-        """Which traced people have one of these rows of the snapshot; people who are not in the snapshot have none."""
-        if np.array_equal(self.snapshot.persons, self.trace.persons):
-            return rows
-        place = self.snapshot.persons.searchsorted(self.trace.persons)
-        found = place < self.snapshot.size
-        found[found] = self.snapshot.persons[place[found]] == self.trace.persons[found]
-        found[found] = rows[place[found]]
-        return found
+    def _count_shown(self, rule: Callable[[Int64], Bool]) -> int:
+        """How many traced people have a row of the snapshot that the rule applies to.
 
-    def presence(self, *, groups_known: bool = True) -> Presence:
+        People who are not in the snapshot have none. The trace is read a part at a time, because it may be very long.
+        """
+        persons, count = self.snapshot.persons, 0
+        for listed in slices(len(self.trace.persons), PART):
+            part = self.trace.persons[listed]
+            rows = np.arange(listed.start, listed.stop)
+            if not np.array_equal(persons[listed], part):
+                place = persons.searchsorted(part)
+                found = place < self.snapshot.size
+                found[found] = persons[place[found]] == part[found]
+                rows = place[found]
+            count += int(np.count_nonzero(rule(rows)))
+        return count
+
+    def presence(self, *, groups_known: bool = True, part: slice = EVERYONE) -> Presence:
         """What the strongest adversary of [XT07] knows about this release: who is in it, and their values.
+
+        `part` are the people of the trace that it is about.
 
         Paper: [XT07] Definition 6. Withheld and invented people are not in it. [RPB12] Section 4.1: the adversary may
         know the respondents of each group.
         """
-        published = self.snapshot.persons.searchsorted(self.trace.persons)
-        real = ~self.snapshot.invented[published]
-        published, rows = published[real], self.trace.rows[real]
+        persons, rows = self.trace.persons[part], self.trace.rows[part]
+        published = self.snapshot.persons.searchsorted(persons)
+        if self.snapshot.origin is not None:
+            real = self.snapshot.origin[published] != INVENTED
+            persons, rows, published = persons[real], rows[real], published[real]
         # Where rows have boxes of their own, the group is left out: it would reveal the value.
         group = self.release.group[rows] if groups_known and self.release.grouped else None
-        return Presence(self.trace.persons[real], self.snapshot.qi[:, published], group)
+        return Presence(persons, self.snapshot.qi[:, published], group)
+
+    def forget_pages(self) -> None:
+        """Let the operating system take the memory back, if the arrays are mapped from columns on disk."""
+        snapshot, release, boxes = self.snapshot, self.release, self.release.boxes
+        forget_pages(snapshot.persons, snapshot.qi, snapshot.sensitive, snapshot.other)
+        forget_pages(*(mask for mask in (snapshot.selected, snapshot.origin) if mask is not None))
+        forget_pages(release.group, release.sensitive, release.other, boxes.low, boxes.high, boxes.missing)
+        forget_pages(self.trace.persons, self.trace.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +132,35 @@ class Ledger:
         known = Compromised.none() if compromised is None else compromised
         return Knowledge(presences, known)
 
+    def knowledge_in_parts(self, people: int, *, groups_known: bool = True) -> Iterator[Knowledge]:
+        """The same without compromised people, about at most so many people at a time, but at least one of a release.
+
+        Everything about a person is in one part, and the people of a part come before those of the next.
+        """
+        traced = [entry.trace.persons for entry in self.entries]
+        most = max(1, people // max(1, len(traced)))
+        starts = [0] * len(traced)
+        while any(start < len(persons) for start, persons in zip(starts, traced, strict=True)):
+            ahead = zip(starts, traced, strict=True)
+            last = min(persons[min(start + most, len(persons)) - 1] for start, persons in ahead if start < len(persons))
+            ends = [int(persons.searchsorted(last, side="right")) for persons in traced]
+            yield Knowledge(
+                tuple(
+                    entry.presence(groups_known=groups_known, part=slice(start, end))
+                    for entry, start, end in zip(self.entries, starts, ends, strict=True)
+                )
+            )
+            starts = ends
+            for entry in self.entries:
+                entry.forget_pages()
+
     def sampled(self, share: float, rng: np.random.Generator) -> Compromised:
         """A random share of everyone ever published, with their values.
 
         People whose value changed are left out, because they have no single value to know.
         """
+        if share == 0:
+            return Compromised.none()
         persons = np.concatenate([np.empty(0, np.int64), *(entry.trace.persons for entry in self.entries)])
         values = np.concatenate(
             [np.empty(0, np.int32), *(entry.release.sensitive[entry.trace.rows] for entry in self.entries)]

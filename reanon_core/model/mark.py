@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reanon_core.model.arrays import Bool, Int64
+from reanon_core.model.arrays import Bool, Int64, forget_pages, slices
 from reanon_core.model.errors import Refused
 
 PSEUDONYM_BITS = 64
@@ -39,8 +39,10 @@ class Mark:
 def marked(marks: tuple[Mark, ...], persons: Int64) -> Bool:
     """Which pseudonyms match any of the marks."""
     found = np.zeros(len(persons), dtype=np.bool_)
-    for mark in marks:
-        found |= mark.matches(persons)
+    for part in slices(len(persons)) if marks else ():
+        for mark in marks:
+            found[part] |= mark.matches(persons[part])
+        forget_pages(persons)
     return found
 
 

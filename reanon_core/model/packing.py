@@ -2,11 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from reanon_core.model.arrays import AnyArray
+from reanon_core.model.arrays import SLICE, AnyArray, forget_pages, slices
 
 MAGIC = b"REANON1\n"
 
@@ -28,23 +29,47 @@ def packed_digest(fields: Mapping[str, Packable]) -> str:
 
 def packed_size(fields: Mapping[str, Packable]) -> int:
     """The number of the packed bytes."""
-    return sum(memoryview(part).nbytes for part in _packed_parts(fields))
+    arrays = (value for value in fields.values() if isinstance(value, np.ndarray))
+    return len(_head(fields)) + sum(array.nbytes for array in arrays)
 
 
-def _packed_parts(fields: Mapping[str, Packable]) -> list[bytes | memoryview]:
+def _packed_parts(fields: Mapping[str, Packable]) -> Iterator[bytes | memoryview]:
     """The head, and the arrays one after the other."""
-    head: dict[str, object] = {}
-    arrays: list[memoryview] = []
+    yield _head(fields)
     for name in sorted(fields):
         value = fields[name]
         if isinstance(value, np.ndarray):
-            array = np.ascontiguousarray(value)
-            head[name] = {"dtype": array.dtype.str, "shape": array.shape}
-            arrays.append(array.data)
+            yield from _blocks(value)
+
+
+def _head(fields: Mapping[str, Packable]) -> bytes:
+    described: dict[str, object] = {}
+    for name in sorted(fields):
+        value = fields[name]
+        if isinstance(value, np.ndarray):
+            described[name] = {"dtype": value.dtype.str, "shape": value.shape or (1,)}
         else:
-            head[name] = value
-    text = json.dumps(head, separators=(",", ":")).encode()
-    return [MAGIC, len(text).to_bytes(8, "little"), text, *arrays]
+            described[name] = value
+    text = json.dumps(described, separators=(",", ":")).encode()
+    return MAGIC + len(text).to_bytes(8, "little") + text
+
+
+def _blocks(array: AnyArray) -> Iterator[memoryview]:
+    """The values in the order of C, some at a time, and copied only where they do not lie in this order."""
+    if array.flags.c_contiguous:
+        flat = array.reshape(-1)
+        for part in slices(flat.size):
+            yield flat[part].data
+            forget_pages(array)
+        return
+    row = math.prod(array.shape[1:])
+    if row > SLICE:
+        for one in array:
+            yield from _blocks(one)
+        return
+    rows = SLICE // max(1, row)
+    for start in range(0, len(array), rows):
+        yield from _blocks(np.ascontiguousarray(array[start : start + rows]))
 
 
 def unpack(data: bytes) -> dict[str, Packable]:

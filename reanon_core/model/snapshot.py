@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from reanon_core.model.arrays import MISSING, Bool, Int8, Int32, Int64, frozen
+from reanon_core.model.arrays import MISSING, Bool, Int8, Int32, Int64, forget_pages, frozen, slices
 from reanon_core.model.errors import InvalidSnapshot, Problem
 from reanon_core.model.schema import Missing, Schema
 
@@ -43,13 +43,13 @@ class Snapshot:
         shapes = ((len(self.schema.quasi_identifiers), self.size), (self.size,), (len(self.schema.other), self.size))
         if (self.qi.shape, self.sensitive.shape, self.other.shape) != shapes:
             raise InvalidSnapshot(Problem("snapshot arrays", "have one entry for each row and column"))
-        if not np.all(self.persons[1:] > self.persons[:-1]):
+        if not _ascending(self.persons):
             raise InvalidSnapshot(Problem("persons", "be unique and ascending"))
         lists = (self.schema.sensitive.values, *self.schema.other_values)
         for name, values, codes in zip(
             self.schema.columns[-len(lists) :], lists, (self.sensitive, *self.other), strict=True
         ):
-            if codes.size and codes.max() >= len(values):
+            if codes.size and _greatest(codes) >= len(values):
                 raise InvalidSnapshot(Problem(f"the codes of column {name}", "be positions in its list of values"))
 
     @property
@@ -121,3 +121,23 @@ class Snapshot:
         """A snapshot from rows in any order."""
         order = np.argsort(persons)
         return Snapshot(schema, persons[order], qi[:, order], sensitive[order])
+
+
+def _ascending(persons: Int64) -> bool:
+    """Whether every pseudonym is greater than the one before. Of a mapped array, few pages stay in memory."""
+    for part in slices(len(persons)):
+        here = persons[max(0, part.start - 1) : part.stop]
+        ascends = bool(np.all(here[1:] > here[:-1]))
+        forget_pages(persons)
+        if not ascends:
+            return False
+    return True
+
+
+def _greatest(codes: Int32) -> int:
+    """The greatest code. Of a mapped array, few pages stay in memory."""
+    greatest = MISSING
+    for part in slices(len(codes)):
+        greatest = max(greatest, int(codes[part].max(initial=MISSING)))
+        forget_pages(codes)
+    return greatest

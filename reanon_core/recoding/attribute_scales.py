@@ -1,6 +1,7 @@
 """Integer weights that make lengths on different attributes comparable."""
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -35,16 +36,37 @@ def grown_extent(snapshot: Snapshot, before: Int64) -> Int64:
 
 def extent_of_codes(qi: Int32, schema: Schema, before: Int64) -> Int64:
     """The same for any rows of the schema."""
-    extent = np.empty((2, len(qi)), dtype=np.int64)
-    for attribute, column in enumerate(schema.quasi_identifiers):
-        if column.bounds is not None:
-            extent[:, attribute] = column.bounds
-            continue
-        present = qi[attribute]
-        if column.missing is Missing.SEPARATE:
-            present = present[present != MISSING]
-        seen = [int(present.min()), int(present.max())] if len(present) else []
+    return extent_of_extremes(extremes(qi, schema), schema, before)
+
+
+Extremes = tuple[tuple[int, int] | None, ...]
+"""The least and the greatest code of each attribute; None if no row has one."""
+
+
+def extremes(qi: Int32, schema: Schema) -> Extremes:
+    """The extremes of these rows; MISSING is among the codes unless it may be missing beside others."""
+    found: list[tuple[int, int] | None] = []
+    for column, codes in zip(schema.quasi_identifiers, qi, strict=True):
+        present = codes[codes != MISSING] if column.missing is Missing.SEPARATE else codes
+        found.append((int(present.min()), int(present.max())) if len(present) else None)
+    return tuple(found)
+
+
+def merged_extremes(parts: Iterable[Extremes], schema: Schema) -> Extremes:
+    """The extremes of all parts of a table together."""
+    found: list[list[int]] = [[] for _ in schema.quasi_identifiers]
+    for part in parts:
+        for seen, own in zip(found, part, strict=True):
+            seen.extend(own or ())
+    return tuple((min(seen), max(seen)) if seen else None for seen in found)
+
+
+def extent_of_extremes(found: Extremes, schema: Schema, before: Int64) -> Int64:
+    """The extent that rows with these extremes leave behind."""
+    extent = np.empty((2, len(found)), dtype=np.int64)
+    for attribute, (column, own) in enumerate(zip(schema.quasi_identifiers, found, strict=True)):
+        seen = list(own or ())
         if before.shape[1]:
             seen += before[:, attribute].tolist()
-        extent[:, attribute] = (min(seen), max(seen)) if seen else (0, 0)
+        extent[:, attribute] = column.bounds or ((min(seen), max(seen)) if seen else (0, 0))
     return extent

@@ -7,9 +7,9 @@ import numpy as np
 
 from reanon_core.model.arrays import MISSING, Int32, Int64
 from reanon_core.model.coding import LEAST_CODE, MOST_CODE
-from reanon_core.model.schema import FOUR_WEEKS, SHARE, SMALLEST, Ends, Kind, Missing, QuasiIdentifier
-from reanon_core.model.snapshot import Snapshot
+from reanon_core.model.schema import FOUR_WEEKS, SHARE, SMALLEST, Ends, Kind, QuasiIdentifier, Schema
 from reanon_core.model.taxonomy import Taxonomy
+from reanon_core.recoding.attribute_scales import Extremes
 
 BINS_GROW = 0
 """The width of bins that grow with the number."""
@@ -90,15 +90,17 @@ def align(low: Int32, high: Int32, column: QuasiIdentifier) -> None:
         low[:], high[:] = first[low], last[high]
 
 
-def notes_on_bins(snapshot: Snapshot) -> tuple[str, ...]:
-    """A note for each number or date that a release would tell nothing of, because one bin holds all its values."""
+def notes_on_bins(found: Extremes, schema: Schema) -> tuple[str, ...]:
+    """A note for each number or date that a release would tell nothing of, because one bin holds all its values.
+
+    `found` are the least and the greatest code of each.
+    """
     notes = []
-    for column, codes in zip(snapshot.schema.quasi_identifiers, snapshot.qi, strict=True):
+    for column, own in zip(schema.quasi_identifiers, found, strict=True):
         grid = grid_of(column) if column.ends is Ends.GRID and column.kind is not Kind.CATEGORICAL else None
         if grid is None:
             continue
-        present = codes[codes != MISSING] if column.missing is Missing.SEPARATE else codes
-        ends = np.array([present.min(), present.max()] if len(present) else [0, 0], dtype=np.int32)
+        ends = np.array(own or (0, 0), dtype=np.int32)
         if MISSING < ends[0] < ends[1] and np.ptp(grid.bins(ends)[0]) == 0:
             notes.append(
                 f"{column.name}: one bin holds all values, so the release tells nothing of them; declare a domain or a "

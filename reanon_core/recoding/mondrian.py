@@ -125,9 +125,13 @@ def publishable_classes(
 
 def criterion_of(table: Table, principle: Principle) -> criteria.Criterion:
     """The principle with the distribution of values in the table."""
-    counts = np.bincount(table.sensitive, minlength=len(table.schema.sensitive.values))
+    return criterion_of_counts(np.bincount(table.sensitive, minlength=len(table.schema.sensitive.values)), principle)
+
+
+def criterion_of_counts(counts: Int64, principle: Principle) -> criteria.Criterion:
+    """The same for a table with so many rows of each value."""
     t = criteria.NO_T if principle.t is None else float(principle.t)
-    shares = counts / max(1, len(table.sensitive))
+    shares = counts / max(1, int(counts.sum()))
     return criteria.Criterion(principle.k, principle.ell, DIVERSITIES[principle.diversity], t, shares)
 
 
@@ -136,22 +140,29 @@ def cut_table(
 ) -> tuple[Int32, int, int]:
     """The class of each row, the number of classes, and how many rejected cuts the record has."""
     ranked = [dense_ranks(codes) for codes in table.qi]
-    distinct = max((len(occurring) for _, occurring in ranked), default=0) + 1
-    scales = length_scales(table.extent[1] - table.extent[0], 1)
-    position = np.zeros((len(ranked), distinct), dtype=np.int64)
-    for attribute, (_, occurring) in enumerate(ranked):
-        position[attribute, : len(occurring)] = (occurring - table.extent[0, attribute]) * scales[attribute]
+    attributes = attributes_of([occurring for _, occurring in ranked], table.schema, table.extent)
     return kernel.mondrian(
-        pack_ranks(np.stack([ranks for ranks, _ in ranked]), distinct),
+        pack_ranks(np.stack([ranks for ranks, _ in ranked]), attributes.position.shape[1]),
         table.sensitive,
-        cuts.Attributes(position, *_taxonomies(table.schema, [occurring for _, occurring in ranked], distinct)),
+        attributes,
         criterion,
-        kernel.Choice(HEURISTICS[options.heuristic], options.strict, _test_of(options)),
+        kernel.Choice(HEURISTICS[options.heuristic], options.strict, cut_test(options)),
         record,
     )
 
 
-def _test_of(options: CutOptions) -> int:
+def attributes_of(occurring: list[Int64], schema: Schema, extent: Int64) -> cuts.Attributes:
+    """What the ranks of codes stand for; `occurring` are the codes of each attribute, ascending."""
+    distinct = max((len(codes) for codes in occurring), default=0) + 1
+    scales = length_scales(extent[1] - extent[0], 1)
+    position = np.zeros((len(occurring), distinct), dtype=np.int64)
+    for attribute, codes in enumerate(occurring):
+        position[attribute, : len(codes)] = (codes - extent[0, attribute]) * scales[attribute]
+    return cuts.Attributes(position, *_taxonomies(schema, occurring, distinct))
+
+
+def cut_test(options: CutOptions) -> int:
+    """What is tested of a cut, as the kernel calls it."""
     if options.by != "counts":
         return kernel.SIDES
     return kernel.GUARANTEE if options.failing == "merge" else kernel.LIKELIHOOD

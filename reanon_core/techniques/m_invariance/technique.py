@@ -26,12 +26,14 @@ from reanon_core.bucketing.options import (
 from reanon_core.bucketing.phases import divide_rows, move_rows
 from reanon_core.bucketing.reading import bucket_readings
 from reanon_core.bucketing.regions import Regions
+from reanon_core.engine.engine import Engine
 from reanon_core.model.errors import InvalidParameter, require
 from reanon_core.model.ledger import Ledger
 from reanon_core.model.packing import Packable
 from reanon_core.model.reading import Reading
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.partitioned.bucketed_release import BucketedRelease, in_memory_only, release_in_parts
 from reanon_core.protocols import Declaration, Promise
 from reanon_core.recoding.attribute_scales import grown_extent, length_scales
 from reanon_core.techniques.m_invariance.fit import FIT
@@ -136,6 +138,21 @@ class MInvariance:
             signature=placed_signatures(divided.old_slot, found.signature, assigned.signatures),
             extent=extent,
         )
+
+    def in_memory_only(self) -> str:
+        """The parameters that are computed in memory only; empty if a release can be computed in parts."""
+        return in_memory_only(self)
+
+    def release_in_parts(
+        self, snapshot: Snapshot, state: MInvarianceState, rng: np.random.Generator, engine: Engine
+    ) -> tuple[BucketedRelease, MInvarianceState]:
+        """The release that `plan` leads to, computed in tasks over columns on disk, and the state after it.
+
+        Raises: Unpublishable (NotEligible among others); nothing is changed.
+        """
+        made = release_in_parts(snapshot, state, self, rng, engine)
+        no_qi = np.empty((0, 0), np.int32)
+        return made, MInvarianceState(state.time + 1, made.signatures, made.roster, made.extent, no_qi)
 
     def advance(self, state: MInvarianceState, snapshot: Snapshot, plan: BucketedPlan) -> MInvarianceState:
         """The state with the signatures of the people in the buckets."""

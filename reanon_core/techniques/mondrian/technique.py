@@ -6,6 +6,8 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
+from reanon_core.engine.engine import Engine
+from reanon_core.kernels.mondrian_criterion import satisfies
 from reanon_core.kernels.siphash import fresh_key, siphash_words
 from reanon_core.kernels.uniform_order import uniform_order
 from reanon_core.model.arrays import Int64
@@ -16,8 +18,10 @@ from reanon_core.model.plan import Counterfeits, Plan
 from reanon_core.model.reading import Reading
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.partitioned.mondrian_release import cut_in_parts, survey_rows
+from reanon_core.partitioned.partitioned_release import PartitionedRelease
 from reanon_core.protocols import Declaration, Promise
-from reanon_core.recoding.attribute_scales import grown_extent
+from reanon_core.recoding.attribute_scales import extent_of_extremes, grown_extent
 from reanon_core.recoding.mondrian import (
     NO_CLASS,
     CutOptions,
@@ -27,6 +31,7 @@ from reanon_core.recoding.mondrian import (
     Heuristic,
     Principle,
     Table,
+    criterion_of_counts,
     mondrian_classes,
 )
 from reanon_core.techniques.mondrian.fit import FIT
@@ -158,7 +163,7 @@ class Mondrian:
         table = Table(snapshot.qi[:, order], snapshot.sensitive[order], snapshot.schema, extent)
         group[order], groups = mondrian_classes(table, self.principle(), self.cut_options())
         if snapshot.size and not groups:
-            raise Unpublishable(self._refusal(snapshot))
+            raise Unpublishable(self._refusal(np.bincount(snapshot.sensitive)))
         failed = int(np.count_nonzero(group == NO_CLASS))
         reason = (
             f"failing: their group has fewer than ell = {self.ell} values ({self.diversity}); a larger k makes it rarer"
@@ -171,6 +176,31 @@ class Mondrian:
             extent=extent,
         )
 
+    def in_memory_only(self) -> str:
+        """The parameters that are computed in memory only; empty if a release can be computed in parts."""
+        needs = {
+            f"cuts: {self.cuts}": self.cuts != "strict",
+            f"cuts_by: {self.cuts_by}": self.cuts_by == "quasi-identifiers",
+            f"failing: {self.failing}": self.failing != "merge",
+        }
+        return " and ".join(option for option, applies in needs.items() if applies)
+
+    def release_in_parts(
+        self, snapshot: Snapshot, state: MondrianState, rng: np.random.Generator, engine: Engine
+    ) -> tuple[PartitionedRelease, MondrianState]:
+        """The release that `plan` leads to, computed in tasks over columns on disk, and the state after it.
+
+        Raises: Unpublishable if the table as a whole does not satisfy the principle.
+        """
+        fresh_key(rng)  # the order of rows matters for relaxed cuts alone, and the key is drawn nevertheless
+        surveyed = survey_rows(snapshot, engine)
+        criterion = criterion_of_counts(surveyed.values, self.principle())
+        if snapshot.size and not satisfies(surveyed.values, snapshot.size, criterion):
+            raise Unpublishable(self._refusal(surveyed.values))
+        extent = extent_of_extremes(surveyed.extremes, snapshot.schema, state.extent)
+        made = cut_in_parts(surveyed, criterion, self.cut_options(), extent, rng, engine)
+        return made, MondrianState(state.time + 1, extent)
+
     def advance(self, state: MondrianState, snapshot: Snapshot, plan: MondrianPlan) -> MondrianState:  # noqa: ARG002
         """The state after one more release."""
         return MondrianState(state.time + 1, plan.extent)
@@ -182,11 +212,10 @@ class Mondrian:
             extent = grown_extent(entry.snapshot, extent)
             yield from release_readings(entry, extent, self.principle(), self.cut_options())
 
-    def _refusal(self, snapshot: Snapshot) -> str:
-        counts = np.bincount(snapshot.sensitive)
-        most, distinct = int(counts.max()), int((counts > 0).sum())
+    def _refusal(self, counts: Int64) -> str:
+        """Why a table with so many rows of each value cannot be published."""
         return (
             f"the table as a whole fails k = {self.k} and ell = {self.ell} ({self.diversity}): it has "
-            f"{snapshot.size:,} rows and {distinct} sensitive values, the most frequent "
-            f"in {most:,} rows; a smaller k or ell would work"
+            f"{int(counts.sum()):,} rows and {int((counts > 0).sum())} sensitive values, the most frequent "
+            f"in {int(counts.max()):,} rows; a smaller k or ell would work"
         )

@@ -201,7 +201,7 @@ def test_the_slots_of_a_bucket_come_in_every_order_equally_often(monkeypatch: py
     for order in permutations(range(5)):
         drawn = np.array(order, np.int32)
         monkeypatch.setattr(phases, "keyed_permutation", lambda _count, _rng, drawn=drawn: drawn)
-        found[tuple(phases._shuffled_slots(signatures, np.random.default_rng(0)).tolist())] += 1
+        found[tuple(phases.shuffled_slots(signatures, np.random.default_rng(0)).tolist())] += 1
     assert set(found) == {(*a, *b) for a in permutations(range(3)) for b in permutations((3, 4))}
     assert set(found.values()) == {120 // 12}
 

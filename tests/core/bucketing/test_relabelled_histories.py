@@ -343,5 +343,5 @@ def test_boxes_that_look_at_values_are_noticed(monkeypatch: pytest.MonkeyPatch) 
 
 def test_slots_that_are_not_drawn_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the order of their values, slots decide what repair tries first."""
-    monkeypatch.setattr(phases, "_shuffled_slots", lambda signatures, _: np.arange(len(signatures.values)))
+    monkeypatch.setattr(phases, "shuffled_slots", lambda signatures, _: np.arange(len(signatures.values)))
     assert any(couple(TECHNIQUES["Cor-Split"], range(seed, seed + 1))["different"] for seed in range(60))

@@ -16,6 +16,7 @@ from reanon_core.model.release import Boxes
 from reanon_core.model.schema import Ends, Kind, Missing, QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.model.taxonomy import Taxonomy
+from reanon_core.recoding.attribute_scales import extremes
 from reanon_core.recoding.bins import align, notes_on_bins
 from reanon_core.recoding.boxes import bounding_boxes
 
@@ -158,8 +159,7 @@ def test_so_few_values_that_one_bin_would_hold_them_all_are_published_as_they_ar
 )
 def test_a_column_that_one_bin_swallows_is_noted(codes: list[int], options: dict, noted: bool) -> None:
     schema = Schema(quasi_identifiers=(replace(gridded(), **options),), sensitive=Sensitive(name="s", values=("x",)))
-    people = np.arange(len(codes))
-    notes = notes_on_bins(Snapshot(schema, people, np.array([codes], np.int32), np.zeros(len(codes), np.int32)))
+    notes = notes_on_bins(extremes(np.array([codes], np.int32), schema), schema)
     assert [note.startswith("a: one bin holds all values") for note in notes] == [True] * noted
 
 

@@ -1,5 +1,6 @@
 """How much of an attack's findings is true: added by the judge, who knows the truth."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from reanon_core.catalog import build_attack
 from reanon_core.metrics.adversary_gain import gains
+from reanon_core.model.arrays import slices
 from reanon_core.model.finding import Findings
 from reanon_core.model.knowledge import Knowledge
 from reanon_core.model.ledger import Ledger
@@ -14,14 +16,21 @@ from reanon_core.model.ledger import Ledger
 if TYPE_CHECKING:
     from reanon_core.protocols import BayesianAttack
 
+PEOPLE_AT_ONCE = 1 << 20
+"""So many people of a release are looked up at a time."""
 
-def with_truth(findings: Findings, ledger: Ledger, knowledge: Knowledge) -> Findings:
-    """The findings with the number of true ones; those of an attack with posteriors also with what it gains."""
+
+def with_truth(findings: Findings, ledger: Ledger, knowledge: Knowledge | Callable[[], Knowledge]) -> Findings:
+    """The findings with the number of true ones; those of an attack with posteriors also with what it gains.
+
+    Only the latter need the knowledge again, which may therefore be a function.
+    """
     findings = _with_true_count(findings, ledger)
     attack = build_attack(findings.attack)
     if not attack.has_posteriors:
         return findings
-    return _with_gain(findings, cast("BayesianAttack", attack), ledger, knowledge)
+    known = knowledge if isinstance(knowledge, Knowledge) else knowledge()
+    return _with_gain(findings, cast("BayesianAttack", attack), ledger, known)
 
 
 def _with_true_count(findings: Findings, ledger: Ledger) -> Findings:
@@ -33,11 +42,14 @@ def _with_true_count(findings: Findings, ledger: Ledger) -> Findings:
     order = np.argsort(findings.persons, kind="stable")
     persons, inferred = findings.persons[order], findings.inferred[order]
     for entry in ledger.entries if findings.exposed else ():
-        place = persons.searchsorted(entry.trace.persons)
-        hit = np.flatnonzero(place < len(persons))
-        hit = hit[persons[place[hit]] == entry.trace.persons[hit]]
-        actual = entry.snapshot.sensitive[entry.snapshot.persons.searchsorted(entry.trace.persons[hit])]
-        true[place[hit]] |= actual == inferred[place[hit]]
+        for part in slices(len(entry.trace.persons), PEOPLE_AT_ONCE):
+            traced = entry.trace.persons[part]
+            place = persons.searchsorted(traced)
+            hit = np.flatnonzero(place < len(persons))
+            hit = hit[persons[place[hit]] == traced[hit]]
+            actual = entry.snapshot.sensitive[entry.snapshot.persons.searchsorted(traced[hit])]
+            true[place[hit]] |= actual == inferred[place[hit]]
+        entry.forget_pages()
     right = int(np.count_nonzero(true))
     some_false = f"{findings.note}; {right:,} of these {findings.exposed:,} are true"
     note = findings.note if right == findings.exposed else some_false

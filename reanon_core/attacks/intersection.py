@@ -1,14 +1,16 @@
 """Intersection: the values that all releases of a person leave possible."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
+from reanon_core.inference.view.point_masks import PointMasks
 from reanon_core.inference.view.sensitive_releases import sensitive_releases
-from reanon_core.inference.view.shown_boxes import group_masks_at
-from reanon_core.inference.view.value_sets import full_masks, group_masks, highest_value, mask_sizes, only_values
-from reanon_core.model.arrays import Int64, UInt64
+from reanon_core.inference.view.value_sets import full_masks, highest_value, mask_sizes, only_values
+from reanon_core.model.arrays import Int32, Int64, UInt64
 from reanon_core.model.errors import counted
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
@@ -33,21 +35,56 @@ class IntersectionAttack:
 
     def run(self, history: History, knowledge: Knowledge) -> Findings:
         """Find the people for whom exactly one value is left."""
-        persons, candidates = candidates_left(history, knowledge)
+        return self.run_in_parts(history, (knowledge,))
+
+    def run_in_parts(self, history: History, parts: Iterable[Knowledge]) -> Findings:
+        """The same, given what is known of some people at a time."""
+        candidates = CandidateSets(history)
+        tally = _Tally()
+        for knowledge in parts:
+            tally.add(*candidates.left(knowledge))
+        return tally.findings(self.name)
+
+
+@dataclass
+class _Tally:
+    """What is left of the people so far."""
+
+    people: int = 0
+    total: int = 0
+    fewest: int | None = None
+    contradicted: int = 0
+    persons: list[Int64] = field(default_factory=list)
+    inferred: list[Int32] = field(default_factory=list)
+
+    def add(self, persons: Int64, candidates: UInt64) -> None:
+        """Count some people and their candidates."""
+        if not len(persons):
+            return
         left = mask_sizes(candidates)
         exposed = np.flatnonzero(left == 1)
+        self.people += len(persons)
+        self.total += int(left.sum())
+        self.fewest = int(left.min()) if self.fewest is None else min(self.fewest, int(left.min()))
+        self.contradicted += int(np.count_nonzero(left == 0))
+        self.persons.append(persons[exposed])
+        self.inferred.append(only_values(candidates[exposed]))
+
+    def findings(self, attack: str) -> Findings:
+        """The people for whom exactly one value is left."""
+        persons = np.concatenate([np.empty(0, np.int64), *self.persons])
         return Findings(
-            attack=self.name,
-            of=len(persons),
-            persons=persons[exposed],
-            inferred=only_values(candidates[exposed]),
-            confidence=np.ones(len(exposed)),
-            note=_note(int(np.count_nonzero(left == 0))),
+            attack=attack,
+            of=self.people,
+            persons=persons,
+            inferred=np.concatenate([np.empty(0, np.int32), *self.inferred]),
+            confidence=np.ones(len(persons)),
+            note=_note(self.contradicted),
             extra={
-                "mean candidates": float(left.mean()) if len(left) else 0.0,
-                "fewest candidates": float(left.min()) if len(left) else 0.0,
+                "mean candidates": self.total / self.people if self.people else 0.0,
+                "fewest candidates": float(self.fewest or 0),
                 # Someone's value has changed, or the knowledge is wrong: the releases contradict each other.
-                "without candidates": float(np.count_nonzero(left == 0)),
+                "without candidates": float(self.contradicted),
             },
         )
 
@@ -60,17 +97,37 @@ def _note(contradicted: int) -> str:
     return note
 
 
+@dataclass(frozen=True, eq=False)
+class CandidateSets:
+    """The releases of a history, ready to say which values they leave possible for any people."""
+
+    history: History
+    _masks: dict[int, PointMasks] = field(default_factory=dict)
+
+    @cached_property
+    def _values(self) -> int:
+        name = self.history.schema.sensitive.name
+        releases = tuple(one.release for one in self.history.releases if one.release.shows(name))
+        return max(len(self.history.schema.sensitive.values), highest_value(releases) + 1)
+
+    def left(self, knowledge: Knowledge) -> tuple[Int64, UInt64]:
+        """All people who are known, and the intersection of their candidate sensitive sets, as bit masks.
+
+        Paper: [XT07] Definition 15; by Lemma 2 the true value is among them.
+        """
+        persons = np.unique(np.concatenate([np.empty(0, np.int64), *(p.persons for p in knowledge.presences)]))
+        history, knowledge = sensitive_releases(self.history, knowledge)
+        candidates = full_masks(len(persons), self._values)
+        for number, (published, presence) in enumerate(zip(history.releases, knowledge.presences, strict=True)):
+            if number not in self._masks:
+                self._masks[number] = PointMasks(published.release, self._values)
+            candidates[persons.searchsorted(presence.persons)] &= self._masks[number].at(presence.qi)
+        return persons, candidates
+
+
 def candidates_left(history: History, knowledge: Knowledge) -> tuple[Int64, UInt64]:
     """All people ever present, and the intersection of their candidate sensitive sets, as bit masks.
 
-    Paper: [XT07] Definition 15; by Lemma 2 the true value is among them.
+    Paper: [XT07] Definition 15.
     """
-    persons = np.unique(np.concatenate([np.empty(0, np.int64), *(p.persons for p in knowledge.presences)]))
-    history, knowledge = sensitive_releases(history, knowledge)
-    releases = tuple(published.release for published in history.releases)
-    values = max(len(history.schema.sensitive.values), highest_value(releases) + 1)
-    candidates = full_masks(len(persons), values)
-    for release, presence in zip(releases, knowledge.presences, strict=True):
-        masks = group_masks(release, values)
-        candidates[persons.searchsorted(presence.persons)] &= group_masks_at(presence.qi, release, masks)
-    return persons, candidates
+    return CandidateSets(history).left(knowledge)

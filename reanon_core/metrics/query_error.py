@@ -7,11 +7,12 @@ import numpy as np
 
 from reanon_core.compiled import compiled
 from reanon_core.metrics.domains import domains
+from reanon_core.metrics.published_groups import PART, add_estimates, densities, published_groups
 from reanon_core.metrics.published_part import published_part
 from reanon_core.model.arrays import Float64, Int32, Int64
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.ledger import Entry
-from reanon_core.model.release import ALL_MISSING, Boxes
+from reanon_core.model.release import Boxes, PersonRows, Release
 
 BLOCK = 4096
 """How many rows are counted at a time, so that they stay in the cache for all queries."""
@@ -96,8 +97,14 @@ def random_ranges(entry: Entry, queries: int, theta: float, rng: np.random.Gener
 
 def true_counts(entry: Entry, low: Int32, high: Int32) -> Int64:
     """The answer of each query on the snapshot; a missing value is in no range."""
-    truth = entry.snapshot.answer()
-    return _true_counts(truth.qi, truth.sensitive, low, high)
+    snapshot = entry.snapshot
+    if snapshot.selected is None:
+        return _true_counts(snapshot.qi, snapshot.sensitive, low, high)
+    counts = np.zeros(low.shape[1], np.int64)
+    for start in range(0, snapshot.size, PART):
+        here = start + np.flatnonzero(snapshot.selected[start : start + PART])
+        counts += _true_counts(snapshot.qi[:, here], snapshot.sensitive[here], low, high)
+    return counts
 
 
 def estimated_counts(entry: Entry, low: Int32, high: Int32) -> Float64:
@@ -107,32 +114,32 @@ def estimated_counts(entry: Entry, low: Int32, high: Int32) -> Float64:
     members all lack a value is in no range of it; where some lack it, their number is unknown, and the interval
     is taken to hold for all. In a decoupled release each person adds c1 of their own box times c2 of their group.
     """
-    release, groups = entry.release, entry.release.boxes.count
-    size = np.bincount(release.group, minlength=groups)
-    real = size.astype(np.float64)
-    rows = release.person_rows
-    if rows is None:
-        real[entry.auxiliary.group] -= entry.auxiliary.count
-        boxes = _boxes_with_groups(release.boxes, np.arange(groups, dtype=np.int32), np.arange(groups, dtype=np.int32))
-    else:
-        real[:] = 1  # a row is one person
-        boxes = _boxes_with_groups(rows.boxes, rows.box, rows.group)
-    values = _values_by_group(release.group, release.sensitive)
-    published = PublishedValues(_begins(size), values, real / np.maximum(size, 1))
     order = np.lexsort((high[-1], low[-1]))  # so that queries with the same sensitive values follow each other
-    estimates = np.empty(len(order), np.float64)
+    estimates = np.zeros(len(order), np.float64)
     ranges = np.ascontiguousarray(low[:, order]), np.ascontiguousarray(high[:, order])
-    estimates[order] = _estimates(boxes, published, *ranges)
+    if entry.release.person_rows is not None:
+        estimates[order] = _decoupled_estimates(entry.release, entry.release.person_rows, *ranges)
+        return estimates
+    totals = np.zeros(len(order), np.float64)
+    for groups in published_groups(entry):
+        add_estimates(groups, *ranges, totals)
+    estimates[order] = totals
     return estimates
+
+
+def _decoupled_estimates(release: Release, rows: PersonRows, low: Int32, high: Int32) -> Float64:
+    """Each person adds the share of their own box times that of their group's values."""
+    size = np.bincount(release.group, minlength=release.boxes.count)
+    values = _values_by_group(release.group, release.sensitive)
+    published = PublishedValues(_begins(size), values, 1 / np.maximum(size, 1))  # a row is one person
+    return _estimates(_boxes_with_groups(rows.boxes, rows.box, rows.group), published, low, high)
 
 
 def _boxes_with_groups(boxes: Boxes, box: Int32, group: Int32) -> PublishedBoxes:
     """The boxes, with the group of every row that has them."""
-    points = np.prod(boxes.high.astype(np.float64) - boxes.low + 1, axis=0)
-    density = np.where((boxes.missing == ALL_MISSING).any(axis=0), 0.0, 1 / points)
     order = np.argsort(box, kind="stable")
     return PublishedBoxes(
-        boxes.low, boxes.high, density, _begins(np.bincount(box, minlength=boxes.count)), group[order]
+        boxes.low, boxes.high, densities(boxes), _begins(np.bincount(box, minlength=boxes.count)), group[order]
     )
 
 

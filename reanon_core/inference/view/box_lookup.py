@@ -40,16 +40,22 @@ def masks_at(points: Int32, boxes: Boxes, masks: UInt64, *, scanned: int = SCANN
     unions = np.zeros((len(kept), masks.shape[1]), dtype=np.uint64)
     if len(kept) and boxes.count:
         order = np.argsort(_rarest(masks), kind="stable")
-        masks, ranges = masks[order], _ranges(grid, boxes, order)
-        words = min(max(1, BLOCK_BYTES // (8 * int(ranges.offset[-1]))), -(-boxes.count // 64))
+        shift, offset = _bins(grid)
+        words = min(max(1, BLOCK_BYTES // (8 * int(offset[-1]))), -(-boxes.count // 64))
         full = np.bitwise_or.reduce(masks, axis=0, keepdims=True)
         distinct = np.ascontiguousarray(ranks[:, kept])
         for start in range(0, boxes.count, 64 * words):
-            block = slice(start, start + 64 * words)
-            first, end = (np.ascontiguousarray(side[:, :, block]) for side in (ranges.first, ranges.end))
-            some = ranges._replace(first=first, end=end)
+            block = order[start : start + 64 * words]
+            first, end = _runs(grid, boxes, block)
+            some = Ranges(first, end, shift, offset)
             _unite(distinct, some, _reaching(some, words), masks[block], full, unions)
     return unions[inverse]
+
+
+def distinct_points(points: Int32) -> tuple[Int64, Int64]:
+    """The index of each distinct point, in lexicographic order, and which of them each point equals."""
+    grid, ranks = _ranked(points)
+    return _distinct_points(ranks, [len(codes) for codes in grid])
 
 
 @compiled
@@ -117,24 +123,30 @@ def _distinct_points(ranks: Int64, sizes: list[int]) -> tuple[Int64, Int64]:
     return kept, inverse.reshape(-1)
 
 
-def _ranges(grid: list[Int32], boxes: Boxes, order: Int64) -> Ranges:
-    """The boxes as ranks, in the given order."""
-    first = np.zeros((2, *boxes.low.shape), dtype=np.int64)
-    end = np.zeros_like(first)
-    for attribute, codes in enumerate(grid):
-        missing = boxes.missing[attribute]
-        lack = int(codes[0] == MISSING)
-        start = lack + codes[lack:].searchsorted(boxes.low[attribute], side="left")
-        stop = lack + codes[lack:].searchsorted(boxes.high[attribute], side="right")
-        first[0, attribute] = start
-        end[0, attribute] = np.where(missing == ALL_MISSING, start, np.maximum(start, stop))
-        end[1, attribute] = (missing != 0) & bool(lack)
+def _bins(grid: list[Int32]) -> tuple[Int64, Int64]:
+    """The shift of each attribute, and where its bins begin."""
     sizes = [len(codes) for codes in grid]
     shift = [max(0, ((size - 1) // BINS).bit_length()) for size in sizes]
     bins = [((size - 1) >> by) + 1 for size, by in zip(sizes, shift, strict=True)]
-    return Ranges(
-        first[:, :, order], end[:, :, order], np.array(shift, np.int64), np.cumsum([0, *bins], dtype=np.int64)
-    )
+    return np.array(shift, np.int64), np.cumsum([0, *bins], dtype=np.int64)
+
+
+def _runs(grid: list[Int32], boxes: Boxes, chosen: Int64) -> tuple[Int64, Int64]:
+    """The first rank of each run of some boxes, and the first rank beyond it.
+
+    Those of all boxes of a large release would take more memory than the boxes.
+    """
+    first = np.zeros((2, len(boxes.low), len(chosen)), dtype=np.int64)
+    end = np.zeros_like(first)
+    for attribute, codes in enumerate(grid):
+        missing = boxes.missing[attribute, chosen]
+        lack = int(codes[0] == MISSING)
+        start = lack + codes[lack:].searchsorted(boxes.low[attribute, chosen], side="left")
+        stop = lack + codes[lack:].searchsorted(boxes.high[attribute, chosen], side="right")
+        first[0, attribute] = start
+        end[0, attribute] = np.where(missing == ALL_MISSING, start, np.maximum(start, stop))
+        end[1, attribute] = (missing != 0) & bool(lack)
+    return first, end
 
 
 @compiled

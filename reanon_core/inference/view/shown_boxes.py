@@ -4,7 +4,7 @@ import numpy as np
 
 from reanon_core.inference.view.box_lookup import masks_at
 from reanon_core.model.arrays import Int32, UInt64
-from reanon_core.model.release import Release
+from reanon_core.model.release import Boxes, Release
 
 
 def group_masks_at(points: Int32, release: Release, masks: UInt64) -> UInt64:
@@ -13,9 +13,14 @@ def group_masks_at(points: Int32, release: Release, masks: UInt64) -> UInt64:
     `masks` has a bit mask for each group. A group may contain a point if its box does; in a decoupled release, if the
     box of one of its people does.
     """
+    return masks_at(points, *shown_masks(release, masks))
+
+
+def shown_masks(release: Release, masks: UInt64) -> tuple[Boxes, UInt64]:
+    """The boxes that a reader sees, and the union of the masks of all groups that each of them stands for."""
     rows = release.person_rows
     if rows is None:
-        return masks_at(points, release.boxes, masks)
+        return release.boxes, masks
     united = np.zeros((rows.boxes.count, masks.shape[1]), dtype=np.uint64)
     np.bitwise_or.at(united, rows.box, masks[rows.group])
-    return masks_at(points, rows.boxes, united)
+    return rows.boxes, united

@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from reanon_core.model.arrays import Int32, Int64, UInt64
+from reanon_core.model.arrays import Int32, Int64, UInt64, forget_pages, slices
 from reanon_core.model.release import Release
 
 BITS = 64
+ROWS_AT_ONCE = 1 << 20
+"""So many rows of a release are read at a time."""
 
 
 def group_masks(release: Release, values: int) -> UInt64:
@@ -15,8 +17,10 @@ def group_masks(release: Release, values: int) -> UInt64:
     """
     words = max(1, -(-values // BITS))
     masks = np.zeros((release.boxes.count, words), dtype=np.uint64)
-    bits = np.uint64(1) << (release.sensitive % BITS).astype(np.uint64)
-    np.bitwise_or.at(masks, (release.group, release.sensitive // BITS), bits)
+    for part in slices(release.size, ROWS_AT_ONCE):
+        group, sensitive = release.group[part], release.sensitive[part]
+        np.bitwise_or.at(masks, (group, sensitive // BITS), np.uint64(1) << (sensitive % BITS).astype(np.uint64))
+        forget_pages(release.group, release.sensitive)
     return masks
 
 

@@ -1,6 +1,7 @@
 """Query error: the workload of the paper, and the same answers as one query at a time."""
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -12,6 +13,7 @@ from oracles.builders import Member, entry_of, plain_schema, random_entry
 from oracles.metrics import estimated_count, true_count, workload_error
 
 from reanon_core.catalog import build_technique
+from reanon_core.metrics import domains, published_groups, query_error
 from reanon_core.metrics.discernibility import Discernibility
 from reanon_core.metrics.generalization import GlobalCertaintyPenalty
 from reanon_core.metrics.group_size import AverageGroupSize
@@ -162,3 +164,20 @@ def test_the_distribution_of_a_decoupled_release_is_that_of_its_peoples_boxes_an
         sizes = np.bincount(rows.box)
         assert Discernibility().measure(entry, np.random.default_rng(0)) == (sizes**2).sum()
         assert AverageGroupSize().measure(entry, np.random.default_rng(0)) == sizes.mean()
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.randoms(use_true_random=False), st.integers(1, 9), st.booleans())
+def test_a_release_that_is_read_in_parts_has_the_same_errors_to_the_last_bit(
+    random: Random, rows: int, selects: bool
+) -> None:
+    entry = random_entry(random, plain_schema(columns=3, values=5), people=25, groups=6, missing=True)
+    if selects:
+        selected = np.array([random.random() < 0.6 for _ in range(entry.snapshot.size)], np.bool_)
+        entry = replace(entry, snapshot=replace(entry.snapshot, selected=selected))
+    metric = CountingQueryError(queries=50, theta=0.5)
+    whole = metric.relative_errors(entry, np.random.default_rng(0))
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (published_groups, query_error, domains):
+            patch.setattr(module, "PART", rows)
+        assert metric.relative_errors(entry, np.random.default_rng(0)).tobytes() == whole.tobytes()

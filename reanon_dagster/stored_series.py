@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reanon_core.audit import audit_table, metric_values, run_attack
+from reanon_core.catalog import build_attack
+from reanon_core.finding_truth import with_truth
 from reanon_core.model.errors import OutOfOrder, Refused
+from reanon_core.protocols import PersonwiseAttack
 from reanon_core.published_release import PublishedRelease
 from reanon_core.tables.frames import PrivateTable
+from reanon_dagster.releasing.audit_place import audit_place
 from reanon_dagster.releasing.brakes import accepted_reason
 from reanon_dagster.releasing.erasure import Forgotten, forget_person
 from reanon_dagster.releasing.frozen_settings import continued
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from reanon_core.model.finding import Findings
     from reanon_core.model.ledger import Ledger
     from reanon_dagster.series.series import Series
+    from reanon_dagster.storage.records import ReleaseRecord
 
 
 def open_series(path: str | Path) -> "StoredSeries":
@@ -106,8 +111,7 @@ class StoredSeries:
 
         Raises: OutOfOrder before the first release.
         """
-        if not read_view(self._series).records:
-            raise OutOfOrder("nothing is published yet; publish a release first")
+        self._published()
         with opened(self._series.private_folder, read_only=True) as connection:
             return store_reader.ledger(connection, self._series.schema)
 
@@ -135,12 +139,18 @@ class StoredSeries:
     def attack(self, name: str, *, compromised: float | None = None, groups_known: bool | None = None) -> "Findings":
         """Private: whom an attack on all releases exposes. What is left out is as series.yaml declares it.
 
-        Raises: InvalidParameter if there is no such attack, or if it cannot run on so much data.
+        Raises: InvalidParameter if there is no such attack, or if it cannot run on so much data; Refused if it does
+        not fit into memory.
         """
+        attack = build_attack(name)
         share, known = self._adversary(compromised, groups_known=groups_known)
         background, rng = self._series.adversary_background, np.random.default_rng()
-        technique, ledger = self._series.technique, self.ledger()
-        return run_attack(name, technique, ledger, background, compromised=share, groups_known=known, rng=rng)
+        records = self._published()
+        with audit_place(self._series, records, attacks=[attack]) as place:
+            if place.folder is not None and isinstance(attack, PersonwiseAttack):
+                return with_truth(place.findings(attack, place.ledger.knowledge), place.ledger, place.ledger.knowledge)
+            technique = self._series.technique
+            return run_attack(name, technique, place.ledger, background, compromised=share, groups_known=known, rng=rng)
 
     def audit(
         self,
@@ -176,6 +186,12 @@ class StoredSeries:
 
     def __repr__(self) -> str:
         return f"StoredSeries({self.name}, {len(self._names())} releases)"
+
+    def _published(self) -> "list[ReleaseRecord]":
+        records = read_view(self._series).records
+        if not records:
+            raise OutOfOrder("nothing is published yet; publish a release first")
+        return records
 
     def _names(self) -> list[str]:
         return [record.release for record in read_view(self._series).records]

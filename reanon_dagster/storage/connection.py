@@ -24,6 +24,8 @@ FULL = "no space left"
 """What DuckDB says if the disk is full."""
 PATIENCE = 20.0
 """Seconds to wait for another process to release the file."""
+LEAST_MEMORY = 200_000_000
+"""DuckDB fails with less."""
 BUSY = "another process is working on this series; try again when it has finished"
 UNKNOWN_KEY = "wrong encryption key"
 NO_KEY = "without a key"
@@ -32,8 +34,12 @@ NOT_ENCRYPTED = "is not encrypted"
 
 
 @contextmanager
-def opened(folder: Path, *, read_only: bool, patience: float = PATIENCE) -> "Iterator[duckdb.DuckDBPyConnection]":
+def opened(
+    folder: Path, *, read_only: bool, patience: float = PATIENCE, memory_limit: int | None = None
+) -> "Iterator[duckdb.DuckDBPyConnection]":
     """A connection to the store in this private folder, which is created if it is missing.
+
+    DuckDB takes at most about so many bytes as the limit says, and spills the rest to a folder beside the store.
 
     Raises: Refused if another process holds the file for longer than `patience` seconds, or if the store cannot be
     read or written; InvalidParameter if the key that encrypts it is missing.
@@ -41,6 +47,8 @@ def opened(folder: Path, *, read_only: bool, patience: float = PATIENCE) -> "Ite
     if not read_only:
         private_folder(folder)
     with opened_with(encryption.store_key(folder), folder, read_only=read_only, patience=patience) as connection:
+        if memory_limit is not None:
+            connection.execute(f"SET memory_limit = '{max(memory_limit, LEAST_MEMORY)}B'")
         yield connection
 
 

@@ -5,12 +5,12 @@ counterfeits.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from reanon_core.model.arrays import Int32
+from reanon_core.model.arrays import Int32, Int64, forget_pages, slices
 from reanon_core.model.ledger import Entry
 from reanon_core.model.packing import Packable
 from reanon_core.model.release import Auxiliary, Boxes, PersonRows, Release
@@ -22,6 +22,8 @@ Columns = Mapping[str, Any]
 """The columns of a table as arrays, by name."""
 
 PEOPLE, ROWS, BOXES, COUNTERFEITS = "private.people", "public.rows", "public.boxes", "public.counterfeits"
+ORDER = {PEOPLE: "person", ROWS: "row", BOXES: "group_id", COUNTERFEITS: "group_id"}
+"""The order in which the rows of each table are read."""
 PERSON_ROWS = ("person_group", "person_box", "person_low", "person_high", "person_missing")
 """The public arrays of the rows of people."""
 NO_CODES = np.empty((0, 0), np.int32)
@@ -51,8 +53,9 @@ def arrays_of(entry: Entry) -> dict[str, Packable]:
         "fake_count": entry.auxiliary.count,
         "traced": entry.trace.persons,
         "rows": entry.trace.rows,
-        "asked": snapshot.selection,
-        "origin": np.zeros(snapshot.size, np.int8) if snapshot.origin is None else snapshot.origin,
+        # One value for all rows takes no memory.
+        "asked": np.broadcast_to(np.True_, snapshot.size) if snapshot.selected is None else snapshot.selected,
+        "origin": np.broadcast_to(np.int8(0), snapshot.size) if snapshot.origin is None else snapshot.origin,
     }
 
 
@@ -106,17 +109,56 @@ def _person_rows(arrays: Mapping[str, Any]) -> PersonRows | None:
 def store_columns(entry: Entry) -> dict[str, dict[str, Any]]:
     """The columns of the entry in each table of the store. Row -1 means that a person is withheld."""
     arrays: dict[str, Any] = arrays_of(entry)
-    row = np.full(len(arrays["persons"]), -1, dtype=np.int32)
-    row[arrays["persons"].searchsorted(arrays["traced"])] = arrays["rows"]
-    people = {name: arrays[name] for name in ("sensitive", "asked", "origin")} | {"person": arrays["persons"]}
-    rows = {"group_id": arrays["group"], "sensitive": arrays["published"]}
+    return {table: _columns(arrays, table, slice(0, rows)) for table, rows in _table_rows(arrays).items()}
+
+
+def store_parts(entry: Entry) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The same, some rows of a table at a time and in their order; each table at least once."""
+    arrays: dict[str, Any] = arrays_of(entry)
+    for table, rows in _table_rows(arrays).items():
+        for part in slices(rows):
+            yield table, _columns(arrays, table, part)
+            forget_pages(*(array for array in arrays.values() if isinstance(array, np.ndarray)))
+
+
+def _table_rows(arrays: Mapping[str, Any]) -> dict[str, int]:
+    """How many rows the entry has in each table."""
     return {
-        PEOPLE: people | {"row": row} | _numbered("q", arrays["qi"]) | _numbered("o", arrays.get("other", ())),
-        ROWS: rows | {"row": _count(arrays["group"])} | _numbered("o", arrays.get("published_other", ())),
-        BOXES: {"group_id": _count(arrays["low"][0])}
-        | {name: codes for side in ("low", "high", "missing") for name, codes in _numbered(side, arrays[side]).items()},
-        COUNTERFEITS: {"group_id": arrays["fake_group"], "count": arrays["fake_count"]},
+        PEOPLE: len(arrays["persons"]),
+        ROWS: len(arrays["group"]),
+        BOXES: len(arrays["low"][0]),
+        COUNTERFEITS: len(arrays["fake_group"]),
     }
+
+
+def _columns(arrays: Mapping[str, Any], table: str, part: slice) -> dict[str, Any]:
+    """Some rows of a table."""
+    number = np.arange(part.start, part.stop, dtype=np.int32)
+    if table == PEOPLE:
+        people = {name: arrays[name][part] for name in ("sensitive", "asked", "origin")}
+        persons = arrays["persons"][part]
+        row = _published_rows(persons, arrays["traced"], arrays["rows"])
+        codes = _numbered("q", arrays["qi"], part) | _numbered("o", arrays.get("other", ()), part)
+        return people | {"person": persons, "row": row} | codes
+    if table == ROWS:
+        shown = {"row": number, "group_id": arrays["group"][part], "sensitive": arrays["published"][part]}
+        return shown | _numbered("o", arrays.get("published_other", ()), part)
+    if table == BOXES:
+        sides = [_numbered(side, arrays[side], part) for side in ("low", "high", "missing")]
+        return {"group_id": number} | {name: codes for side in sides for name, codes in side.items()}
+    return {"group_id": arrays["fake_group"][part], "count": arrays["fake_count"][part]}
+
+
+def _published_rows(persons: Int64, traced: Int64, rows: Int32) -> Int32:
+    """The published row of each person, -1 for those who are withheld.
+
+    Requires: both lists of people ascend.
+    """
+    found = np.full(len(persons), -1, dtype=np.int32)
+    if len(persons):
+        first, last = traced.searchsorted(persons[0]), traced.searchsorted(persons[-1], "right")
+        found[persons.searchsorted(traced[first:last])] = rows[first:last]
+    return found
 
 
 def arrays_from_store(tables: Mapping[str, Columns], schema: Schema) -> dict[str, Any]:
@@ -124,37 +166,38 @@ def arrays_from_store(tables: Mapping[str, Columns], schema: Schema) -> dict[str
 
     Requires: people in ascending order, rows and boxes in the order of their numbers.
     """
-    people, rows, boxes, counterfeits = (tables[name] for name in (PEOPLE, ROWS, BOXES, COUNTERFEITS))
+    return {name: array for table in tables for name, array in table_arrays(table, tables[table], schema).items()}
+
+
+def table_arrays(table: str, columns: Columns, schema: Schema) -> dict[str, Any]:
+    """The named arrays that a table of the store holds, from its columns or from some rows of them."""
     attributes, others = len(schema.quasi_identifiers), len(schema.other)
-    persons = people["person"]
-    row = np.ma.filled(np.ma.asarray(people["row"]), -1).astype(np.int32)
-    traced = row >= 0
-    return {
-        "persons": persons,
-        "qi": _stacked(people, "q", attributes),
-        "sensitive": people["sensitive"],
-        "other": _stacked(people, "o", others),
-        # The first stores of 0.1.0 have neither column: every release selected every person of its table.
-        "asked": people.get("asked", np.ones(len(persons), np.bool_)),
-        "origin": people.get("origin", np.zeros(len(persons), np.int8)),
-        "group": rows["group_id"],
-        "published": rows["sensitive"],
-        "published_other": _stacked(rows, "o", others),
-        **{side: _stacked(boxes, side, attributes) for side in ("low", "high", "missing")},
-        "fake_group": counterfeits["group_id"],
-        "fake_count": counterfeits["count"],
-        "traced": persons[traced],
-        "rows": row[traced],
-    }
+    if table == PEOPLE:
+        persons = columns["person"]
+        row = np.ma.filled(np.ma.asarray(columns["row"]), -1).astype(np.int32)
+        traced = row >= 0
+        return {
+            "persons": persons,
+            "qi": _stacked(columns, "q", attributes),
+            "sensitive": columns["sensitive"],
+            "other": _stacked(columns, "o", others),
+            # The first stores of 0.1.0 have neither column: every release selected every person of its table.
+            "asked": columns.get("asked", np.ones(len(persons), np.bool_)),
+            "origin": columns.get("origin", np.zeros(len(persons), np.int8)),
+            "traced": persons[traced],
+            "rows": row[traced],
+        }
+    if table == ROWS:
+        shown = {"group": columns["group_id"], "published": columns["sensitive"]}
+        return shown | {"published_other": _stacked(columns, "o", others)}
+    if table == BOXES:
+        return {side: _stacked(columns, side, attributes) for side in ("low", "high", "missing")}
+    return {"fake_group": columns["group_id"], "fake_count": columns["count"]}
 
 
-def _numbered(prefix: str, codes: Any) -> dict[str, Any]:
-    return {f"{prefix}{i}": column for i, column in enumerate(codes)}
+def _numbered(prefix: str, codes: Any, part: slice) -> dict[str, Any]:
+    return {f"{prefix}{i}": column[part] for i, column in enumerate(codes)}
 
 
 def _stacked(columns: Columns, prefix: str, count: int) -> Int32:
     return np.stack([columns[f"{prefix}{i}"] for i in range(count)]) if count else NO_CODES
-
-
-def _count(codes: Any) -> Int32:
-    return np.arange(len(codes), dtype=np.int32)

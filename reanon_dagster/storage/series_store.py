@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from reanon_core.engine.column_folder import ColumnFolder
 from reanon_core.model.arrays import Int64
 from reanon_core.model.errors import OutOfOrder
 from reanon_core.model.mark import Mark
@@ -16,6 +15,7 @@ from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
 from reanon_dagster.storage import decision_reader, memory_tables, store_reader, store_writer
 from reanon_dagster.storage.connection import STORE, has_bytes, opened
+from reanon_dagster.storage.people_counts import counted_among
 from reanon_dagster.storage.records import AcceptedDrift, Halt, Refusal, ReleaseRecord, StateSummary, Withdrawal
 
 if TYPE_CHECKING:
@@ -54,8 +54,6 @@ class KnownPast:
     """The sensitive values of all releases, in the order of their codes."""
     other_values: tuple[tuple[str, ...], ...]
     """Those of each non-identifier."""
-    latest_persons: Int64
-    """The people in the table of the latest release."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,17 +115,24 @@ def read_past(folder: Path, releases: int) -> KnownPast:
     Raises: OutOfOrder if another release was published meanwhile.
     """
     if releases == 0:
-        return KnownPast((), (), np.empty(0, np.int64))
+        return KnownPast((), ())
     with _unchanged_store(folder, releases) as connection:
-        return KnownPast(
-            store_reader.sensitive_values(connection),
-            store_reader.other_values(connection),
-            store_reader.table_persons(connection, releases - 1),
-        )
+        return KnownPast(store_reader.sensitive_values(connection), store_reader.other_values(connection))
 
 
-def read_memory(folder: Path, releases: int) -> SeriesMemory:
-    """State and memories after so many releases.
+def count_returning(folder: Path, releases: int, persons: Int64) -> tuple[int, int]:
+    """How many people of the latest release's table are among these, which ascend; and how many it had.
+
+    Raises: OutOfOrder if another release was published meanwhile.
+    """
+    if releases == 0:
+        return 0, 0
+    with _unchanged_store(folder, releases) as connection:
+        return counted_among(store_reader.table_persons(connection, releases - 1), persons)
+
+
+def read_memory(folder: Path, releases: int, columns: ColumnFolder | None = None) -> SeriesMemory:
+    """State and memories after so many releases; given a folder of columns, their long arrays are mapped from there.
 
     Raises: OutOfOrder if another release was published meanwhile.
     """
@@ -135,7 +140,8 @@ def read_memory(folder: Path, releases: int) -> SeriesMemory:
         return SeriesMemory(None, {})
     with _unchanged_store(folder, releases) as connection:
         return SeriesMemory(
-            memory_tables.read_state(connection, releases - 1), memory_tables.read_memories(connection, releases - 1)
+            memory_tables.read_state(connection, releases - 1, columns),
+            memory_tables.read_memories(connection, releases - 1, columns),
         )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from reanon_core.engine.column_folder import ColumnFolder
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.model.packing import Packable, packed_digest, packed_size, unpack
@@ -15,15 +16,14 @@ from reanon_core.model.snapshot import INVENTED, REMEMBERED
 from reanon_core.model.trace import Trace, Witness
 from reanon_core.model.verdict import Verdict
 from reanon_dagster.storage.decision_reader import has_table, marks, withdrawals
-from reanon_dagster.storage.entry_codec import BOXES, COUNTERFEITS, PEOPLE, ROWS, arrays_from_store, entry_of
+from reanon_dagster.storage.entry_codec import ORDER, arrays_from_store, entry_of
+from reanon_dagster.storage.mapped_entry import mapped_arrays
 from reanon_dagster.storage.memory_tables import read_state
 from reanon_dagster.storage.records import Refusal, ReleaseRecord, StateSummary
 
 if TYPE_CHECKING:
     import duckdb
 
-ORDER = {PEOPLE: "person", ROWS: "row", BOXES: "group_id", COUNTERFEITS: "group_id"}
-"""The order in which the rows of each table are read."""
 PEOPLE_AT_ONCE = 1_000_000
 """How many people of a series are read with one statement: a statement for each release costs more than its rows."""
 
@@ -62,12 +62,13 @@ def refusals(connection: "duckdb.DuckDBPyConnection") -> dict[str, Refusal]:
     return {release: Refusal(release, reason) for release, reason in rows}
 
 
-def table_persons(connection: "duckdb.DuckDBPyConnection", position: int) -> Int64:
-    """The people who were in the table of a release, selected or not, as far as the store has them."""
+def table_persons(connection: "duckdb.DuckDBPyConnection", position: int) -> Iterator[Int64]:
+    """The people who were in the table of a release, selected or not, as far as the store has them, some at a time."""
     columns = {name for (name,) in connection.execute("SELECT column_name FROM (DESCRIBE private.people)").fetchall()}
     here = " AND origin = 0" if "origin" in columns else ""  # an older store has no such column
     query = f"SELECT person FROM private.people WHERE position = ?{here}"  # noqa: S608  a constant of ours
-    return np.asarray(connection.execute(query, [position]).fetchnumpy()["person"], dtype=np.int64)
+    for batch in connection.execute(query, [position]).to_arrow_reader(PEOPLE_AT_ONCE):
+        yield np.asarray(batch["person"].to_numpy(), dtype=np.int64)
 
 
 def frozen(connection: "duckdb.DuckDBPyConnection") -> dict[str, str]:
@@ -175,8 +176,33 @@ def entry(connection: "duckdb.DuckDBPyConnection", position: int, schema: Schema
     return _entries(connection, [position], schema)[0]
 
 
-def _entries(connection: "duckdb.DuckDBPyConnection", positions: Sequence[int], schema: Schema) -> list[Entry]:
-    """These releases with the truth behind them, read with a few statements, however many they are."""
+def _entries(
+    connection: "duckdb.DuckDBPyConnection",
+    positions: Sequence[int],
+    schema: Schema,
+    folder: ColumnFolder | None = None,
+) -> list[Entry]:
+    """These releases with the truth behind them, read with a few statements, however many they are.
+
+    With a folder, their long arrays are mapped from columns there.
+    """
+    if folder is None:
+        listed = [arrays_from_store(tables, schema) for tables in _tables(connection, positions)]
+    else:
+        listed = [mapped_arrays(connection, position, schema, folder) for position in positions]
+    witnesses = _packed(connection, "private.witnesses", positions)
+    own, shapes = _person_rows(connection, positions), _shapes(connection, positions)
+    entries = []
+    for position, arrays in zip(positions, listed, strict=True):
+        if position in witnesses:
+            arrays["witness"] = witnesses[position]["rows"]
+        columns, grouped = shapes.get(position, (None, True))
+        entries.append(entry_of(arrays | own.get(position, {}), schema, columns=columns, grouped=grouped))
+    return entries
+
+
+def _tables(connection: "duckdb.DuckDBPyConnection", positions: Sequence[int]) -> Iterator[dict[str, dict[str, Any]]]:
+    """The columns of each table, release by release."""
     tables = {}
     for table, order in ORDER.items():  # names of tables and columns are constants of ours
         query = f"SELECT * FROM {table} WHERE {_between(positions)} ORDER BY position, {order}"  # noqa: S608
@@ -184,16 +210,8 @@ def _entries(connection: "duckdb.DuckDBPyConnection", positions: Sequence[int], 
         starts, ends = (np.searchsorted(found["position"], positions, side) for side in ("left", "right"))
         parts = zip(starts.tolist(), ends.tolist(), strict=True)
         tables[table] = [{name: column[a:b] for name, column in found.items()} for a, b in parts]
-    witnesses = _packed(connection, "private.witnesses", positions)
-    own, shapes = _person_rows(connection, positions), _shapes(connection, positions)
-    entries = []
-    for index, position in enumerate(positions):
-        arrays = arrays_from_store({table: parts[index] for table, parts in tables.items()}, schema)
-        if position in witnesses:
-            arrays["witness"] = witnesses[position]["rows"]
-        columns, grouped = shapes.get(position, (None, True))
-        entries.append(entry_of(arrays | own.get(position, {}), schema, columns=columns, grouped=grouped))
-    return entries
+    for index in range(len(positions)):
+        yield {table: parts[index] for table, parts in tables.items()}
 
 
 def _shapes(
@@ -221,31 +239,38 @@ def known_schema(connection: "duckdb.DuckDBPyConnection", schema: Schema) -> Sch
     return schema.with_sensitive_values(sensitive_values(connection)).with_other_values(others)
 
 
-def ledger(connection: "duckdb.DuckDBPyConnection", schema: Schema, count: int | None = None) -> Ledger:
+def ledger(
+    connection: "duckdb.DuckDBPyConnection",
+    schema: Schema,
+    count: int | None = None,
+    folder: ColumnFolder | None = None,
+) -> Ledger:
     """The first so many releases with the truth behind them, each with the sensitive values that were known then.
 
-    Codes are given in the order in which values arrive, so these are the codes up to the greatest one so far.
+    Codes are given in the order in which values arrive, so these are the codes up to the greatest one so far. With a
+    folder, long arrays are mapped from columns there.
     """
     known = known_schema(connection, schema)
     entries: list[Entry] = []
     values = 0
-    for positions in _spans(releases(connection)[:count]):
-        for found in _entries(connection, positions, known):
+    for positions in _spans(releases(connection)[:count], 0 if folder is not None else PEOPLE_AT_ONCE):
+        for found in _entries(connection, positions, known, folder):
             # A release may show a value as a counterfeit that only a person had who is forgotten.
             codes = (found.snapshot.sensitive, found.release.sensitive)
             values = max(values, *(int(one.max(initial=-1)) + 1 for one in codes))
             then = known if schema.sensitive.closed else known.with_sensitive_values(known.sensitive.values[:values])
             entries.append(replace(found, snapshot=replace(found.snapshot, schema=then)))
+            found.forget_pages()
     return Ledger(tuple(entries), erased=bool(marks(connection)))
 
 
-def _spans(records: Sequence[ReleaseRecord]) -> Iterator[list[int]]:
+def _spans(records: Sequence[ReleaseRecord], most: int) -> Iterator[list[int]]:
     """The positions of releases that are read together: many small ones, or a large one."""
     span: list[int] = []
     people = 0
     for record in records:
         people += record.people
-        if span and people > PEOPLE_AT_ONCE:
+        if span and people > most:
             yield span
             span, people = [], record.people
         span.append(record.position)

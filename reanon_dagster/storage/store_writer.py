@@ -3,16 +3,20 @@
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reanon_core.model.arrays import forget_pages
 from reanon_core.model.errors import OutOfOrder
 from reanon_core.model.ledger import Entry
 from reanon_core.model.packing import pack
 from reanon_core.model.schema import Schema
 from reanon_dagster.storage import decision_reader, store_reader
-from reanon_dagster.storage.entry_codec import PEOPLE, person_row_arrays, store_columns
+from reanon_dagster.storage.arrow_rows import arrow_rows
+from reanon_dagster.storage.entry_codec import person_row_arrays, store_parts
 from reanon_dagster.storage.memory_tables import write_memory, write_state
 from reanon_dagster.storage.records import Commit, ReleaseRecord, Withdrawal
 from reanon_dagster.storage.store_tables import LATER_STATEMENTS, LATEST_STATEMENTS, create_statements
@@ -119,8 +123,12 @@ def _write_release(connection: "duckdb.DuckDBPyConnection", change: Commit) -> N
         connection.execute(query, [record.release, accepted.brake, accepted.reason])
     _write_values(connection, entry.snapshot.schema)
     _write_shape(connection, record.position, entry)
-    for table, rows in _tables(entry).items():
+    for table, parts in groupby(store_parts(entry), key=itemgetter(0)):
+        rows = arrow_rows(_with_null(columns) for _, columns in parts)
         _insert(connection, table, rows, position=record.position)
+        snapshot, shown, trace = entry.snapshot, entry.release, entry.trace
+        forget_pages(snapshot.persons, snapshot.qi, snapshot.sensitive, snapshot.other, trace.persons, trace.rows)
+        forget_pages(shown.group, shown.sensitive, shown.other, shown.boxes.low, shown.boxes.high, shown.boxes.missing)
     _write_memories(connection, change)
     _write_documents(connection, change)
     connection.execute(
@@ -205,17 +213,17 @@ def _write_documents(connection: "duckdb.DuckDBPyConnection", change: Commit) ->
         connection.execute("INSERT INTO public.series_documents VALUES (?, ?)", [name, content])
 
 
-def _tables(entry: Entry) -> "dict[str, pa.Table]":
-    """The rows of a release as Arrow tables, private and public ones apart."""
+def _with_null(columns: dict[str, Any]) -> dict[str, Any]:
+    """Rows of a table of the store; a person's published row of -1 is none."""
     import pyarrow as pa
 
-    tables = store_columns(entry)
-    row = tables[PEOPLE]["row"]
-    tables[PEOPLE]["row"] = pa.array(row, mask=row < 0)
-    return {name: pa.table(columns) for name, columns in tables.items()}
+    row = columns["row"] if "person" in columns else None
+    return columns if row is None else columns | {"row": pa.array(row, mask=row < 0)}
 
 
-def _insert(connection: "duckdb.DuckDBPyConnection", table: str, rows: "pa.Table", **constant: int) -> None:
+def _insert(
+    connection: "duckdb.DuckDBPyConnection", table: str, rows: "pa.Table | pa.RecordBatchReader", **constant: int
+) -> None:
     """Add the rows, each with columns that have one number."""
     columns = "".join(f", {number} AS {name}" for name, number in constant.items())
     connection.register("new_rows", rows)

@@ -2,8 +2,10 @@
 
 import os
 import re
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -21,6 +23,7 @@ FEWEST = 10
 _MOMENTS = re.compile("expect_column_(mean|stdev|sum)_to")
 _SHOWN = re.compile("expect_column_(mean|stdev|sum|unique_value_count|proportion_of_.*)_to|expect_table_.*_count_to")
 _COUNTS = ("element_count", "unexpected_count", "unexpected_percent", "missing_count", "missing_percent")
+SPARK = ("pyspark", "pyspark.sql.connect")
 _NOT_EVALUATED = "could not be evaluated on this table"
 
 
@@ -136,8 +139,26 @@ def _close(name: str, known: Sequence[str]) -> str | None:
 
 
 def load_great_expectations() -> None:
-    """Import Great Expectations with its telemetry off."""
+    """Import Great Expectations with its telemetry off, and without Spark, which it would load if it is installed.
+
+    Spark's own module ends a process that has no main file, such as a child of a Dagster run, in silence.
+    """
     os.environ["GX_ANALYTICS_ENABLED"] = "false"
-    with warnings.catch_warnings():
+    if "great_expectations" in sys.modules:
+        return
+    with _without(*SPARK), warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"module 'sre_\w+' is deprecated", DeprecationWarning)
         import great_expectations  # noqa: F401
+
+
+@contextmanager
+def _without(*modules: str) -> Iterator[None]:
+    """Inside, these modules cannot be imported."""
+    loaded = {name: sys.modules[name] for name in modules if name in sys.modules}
+    sys.modules.update(dict.fromkeys(modules))  # type: ignore[arg-type]  # None is how an import is forbidden
+    try:
+        yield
+    finally:
+        for name in modules:
+            del sys.modules[name]
+        sys.modules.update(loaded)

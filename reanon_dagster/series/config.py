@@ -199,8 +199,8 @@ class SeriesConfig(Part):
     publish: Publish = Field(default=Publish(), description="Where the public files go, and where intervals end.")
     engine: Annotated[Engine, BeforeValidator(as_engine)] = Field(
         default=Engine(),
-        description="Where releases are computed: embedded, in the process that runs the command. It may have a limit "
-        "for its memory: `{embedded: {memory_limit: 6GB}}`.",
+        description="Where releases are computed: embedded, in the process that runs the command, or spark. Either may "
+        'have a limit for its memory: `{embedded: {memory_limit: 6GB}}`, `{spark: {master: "local[2]"}}`.',
     )
     threads: Annotated[int, Field(ge=1, le=1024)] | None = Field(
         default=None,

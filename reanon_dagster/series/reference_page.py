@@ -25,7 +25,7 @@ from reanon_dagster.series.config import (
     SeriesConfig,
     TechniqueConfig,
 )
-from reanon_dagster.series.engine_config import Embedded, Engine
+from reanon_dagster.series.engine_config import Embedded, Engine, Spark
 from reanon_dagster.series.expectations import ExpectationConfig
 from reanon_dagster.series.knowledge_config import KnowledgeConfig
 from reanon_dagster.series.releases_config import CronReleases, NamedReleases, RegularReleases
@@ -51,6 +51,7 @@ _SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("publish", Publish),
     ("engine", Engine),
     ("engine: embedded", Embedded),
+    ("engine: spark", Spark),
     ("private", Private),
     ("private: key", StoreKey),
 )
@@ -63,7 +64,8 @@ _NOTES: dict[type[BaseModel], str] = {
     KnowledgeConfig: "[Background knowledge](techniques/js-reduce.md#knowledge) describes the files.",
     ExpectationConfig: "[Expectations](expectations.md) has examples: `{type: expect_column_mean_to_be_between, "
     "column: age, min_value: 20, max_value: 70}`, or `{suite: suite.json}`.",
-    Engine: "A plain `embedded` is short for `{embedded: {}}`.",
+    Engine: "A plain `embedded` is short for `{embedded: {}}`. Name one of the two.",
+    Spark: "[On a cluster](scaling.md#on-a-cluster) says how to set it up.",
     MoreCheck: "A plain name is short for `{name: name}`; parameters follow it: `{name: k-anonymity, k: 5}`.",
 }
 _HEAD = (

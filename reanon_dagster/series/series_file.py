@@ -12,6 +12,7 @@ from reanon_core.model.published_columns import clash_problems
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_dagster.series.columns import quasi_identifier, read_taxonomy
 from reanon_dagster.series.config import Column, ColumnOrNothing, Publish, SensitiveColumn, SeriesConfig
+from reanon_dagster.series.engine_config import Engine
 from reanon_dagster.series.expectations import read_expectations
 from reanon_dagster.series.external_schema import ExternalSchema, SchemaConfig
 from reanon_dagster.series.field_types import Part, as_list
@@ -213,6 +214,7 @@ def folder_problems(parts: Mapping[str, Any], folder: Path) -> Iterator[Problem]
     if private.is_relative_to(public) or public.is_relative_to(private):
         yield Problem("private.to", "lie apart from publish.to, neither inside the other", parts["private"].to)
     yield from _key_problems(parts["publish"].sign, parts["private"].key, folder, public, private)
+    yield from _spark_problems(parts.get("engine"), folder, public)
     source: Source | None = parts.get("source")
     for key, path in source.private_paths().items() if source else ():
         if (folder / path).resolve().is_relative_to(public):
@@ -230,6 +232,15 @@ def _key_problems(
         if place.is_relative_to(public) or place.is_relative_to(private):
             rule = "lie outside publish.to and private.to, because a key beside its store protects nothing"
             yield Problem("private.key.file", rule, key.file)
+
+
+def _spark_problems(engine: Engine | None, folder: Path, public: Path) -> Iterator[Problem]:
+    """Private files of the engine in the public folder."""
+    spark = engine.spark if engine else None
+    for key in ("secret", "scratch") if spark else ():
+        path = getattr(spark, key)
+        if path is not None and (folder / path).resolve().is_relative_to(public):
+            yield Problem(f"engine.spark.{key}", "lie outside publish.to, because it is private", path)
 
 
 def _column_problems(parts: Mapping[str, Any], schema: Schema | None) -> Iterator[Problem]:

@@ -11,6 +11,7 @@ from typing import IO, BinaryIO, cast
 from reanon_core import __version__
 from reanon_core.model.errors import Refused
 from reanon_dagster.backup.encrypted_file import EncryptedReader, EncryptedWriter
+from reanon_dagster.engines.scratch import SCRATCH
 from reanon_dagster.expectations.data_docs import FOLDER as DATA_DOCS
 from reanon_dagster.releasing.integrity import SOUND
 from reanon_dagster.releasing.recovery import STAGING
@@ -23,7 +24,7 @@ INSIDE = "private"
 """The folder in the archive that holds the files."""
 LARGEST_INVENTORY = 1 << 28
 PIECE = 1 << 20
-LEFT_OUT = frozenset({STAGING, DATA_DOCS, SOUND, STORE, KEY_FILE, f"{STORE}.wal", f"{STORE}.tmp"})
+LEFT_OUT = frozenset({STAGING, SCRATCH, DATA_DOCS, SOUND, STORE, KEY_FILE, f"{STORE}.wal", f"{STORE}.tmp"})
 """What is not copied as it is: files that can be made again, and the store and the key, which have their own way."""
 DAMAGED = "the content of the backup is not what reanon writes"
 

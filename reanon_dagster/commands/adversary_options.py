@@ -21,8 +21,12 @@ from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened
 
 
-def declared_knowledge(series: Series, ledger: Ledger, options: argparse.Namespace) -> Knowledge:
+def declared_knowledge(
+    series: Series, ledger: Ledger, options: argparse.Namespace, *, background: bool = True
+) -> Knowledge:
     """Who is in each release, with the declared groups, compromised people and background knowledge, and the source.
+
+    The background is left out unless it is wanted: it may have to be counted in all tables.
 
     Raises: InvalidParameter, InvalidSnapshot.
     """
@@ -36,7 +40,8 @@ def declared_knowledge(series: Series, ledger: Ledger, options: argparse.Namespa
         drawn = next(float(one) for one in declared if one is not None)
         known = ledger.sampled(drawn, np.random.default_rng(options.seed))
     knowledge = ledger.knowledge(compromised=known, groups_known=adversary.groups == "known")
-    knowledge = with_background(series.adversary_background, ledger, knowledge)
+    if background:
+        knowledge = with_background(series.adversary_background, ledger, knowledge)
     return _with_source(series, ledger, knowledge)
 
 

@@ -1,22 +1,21 @@
 """`reanon audit`: every check and every attack on the whole history."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 
 from reanon_core.catalog import ATTACKS, build_attack
 from reanon_core.finding_truth import with_truth
-from reanon_core.judgement import history_verdicts
 from reanon_core.model.errors import InvalidParameter, Problem, Refused, require
 from reanon_core.model.finding import Findings
-from reanon_core.model.history import History
-from reanon_core.model.knowledge import Knowledge
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Attack
 from reanon_dagster.commands.adversary_options import declared_knowledge
 from reanon_dagster.commands.json_file import require_json_place, write_json_file
 from reanon_dagster.commands.output import progress, say, table, warn
+from reanon_dagster.releasing.audit_place import audit_place
 from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.halts import halt_series
 from reanon_dagster.releasing.integrity import integrity_of, require_integrity
@@ -26,8 +25,6 @@ from reanon_dagster.releasing.release_audit import broken_promises
 from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
-from reanon_dagster.storage import store_reader
-from reanon_dagster.storage.connection import opened
 
 
 @dataclass(frozen=True)
@@ -53,18 +50,23 @@ def run(options: argparse.Namespace) -> int:
         require_integrity(series.name, integrity_of(series))
         say(f"{series.name}: nothing is published yet", quiet=options.quiet)
         return 0
-    with progress(f"{series.name}: reading the ledger", quiet=options.quiet) as step:
-        with opened(series.private_folder, read_only=True) as connection:
-            # Only what was there when the command began: another process may have published since.
-            ledger = store_reader.ledger(connection, series.schema, len(records))
-        knowledge = declared_knowledge(series, ledger, options)
+    checks, named = checks_of(series), options.attack is not None
+    with (
+        progress(f"{series.name}: reading the ledger", quiet=options.quiet) as step,
+        # Only what was there when the command began: another process may have published since.
+        audit_place(series, records, checks, attacks if named else ()) as place,
+    ):
+        ledger, wanted = place.ledger, any(attack.has_posteriors for attack in attacks)
+        knowledge = cache(partial(declared_knowledge, series, ledger, options, background=wanted))
+        if place.folder is None:
+            knowledge()  # what is wrong with it is said before the checks
         verdicts = []
-        for check in checks_of(series):
+        for check in checks:
             step(f"checking {check.name}")
-            answers = zip(records, history_verdicts(check, ledger.entries), strict=True)
+            answers = zip(records, place.verdicts(check), strict=True)
             verdicts += [ReleaseVerdict(record.release, verdict) for record, verdict in answers]
         findings, left_out = run_attacks(
-            attacks, ledger.history(), knowledge, named=options.attack is not None, step=step
+            attacks, lambda attack: place.findings(attack, knowledge), named=named, step=step
         )
         findings = [with_truth(found, ledger, knowledge) for found in findings]
         step("verifying the published folder")
@@ -126,8 +128,7 @@ def chosen_attacks(listed: str | None) -> list[Attack]:
 
 def run_attacks(
     attacks: Sequence[Attack],
-    history: History,
-    knowledge: Knowledge,
+    run_one: Callable[[Attack], Findings],
     *,
     named: bool,
     step: Progress,
@@ -140,7 +141,7 @@ def run_attacks(
     for attack in attacks:
         step(f"attacking: {attack.name}")
         try:
-            findings.append(attack.run(history, knowledge))
+            findings.append(run_one(attack))
         except InvalidParameter as error:
             if named:
                 raise

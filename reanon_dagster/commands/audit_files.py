@@ -44,7 +44,9 @@ def run(options: argparse.Namespace, attacks: Sequence[Attack]) -> int:
         knowledge = replace(knowledge, compromised=given_compromised(options.compromised, history.schema, columns.id))
     _show_releases(files, history, quiet=options.quiet)
     with progress("attacking", quiet=options.quiet) as step:
-        findings, left_out = run_attacks(attacks, history, knowledge, named=options.attack is not None, step=step)
+        findings, left_out = run_attacks(
+            attacks, lambda attack: attack.run(history, knowledge), named=options.attack is not None, step=step
+        )
     warn_of_left_out(left_out)
     show_answers("releases made elsewhere", [], findings, quiet=options.quiet)
     unmatched = _unmatched_people(findings)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import counted
 from reanon_dagster.doctor.remark import Outcome, Remark, mended
+from reanon_dagster.engines.scratch import abandoned_folders, sweep
+from reanon_dagster.engines.series_engine import scratch_place
 from reanon_dagster.releasing.series_heads import private_heads, public_head
 from reanon_dagster.storage.connection import STORE
 from reanon_dagster.storage.durable_file import leftover_files
@@ -54,11 +56,14 @@ def leftovers(series: "Series", repair: bool) -> Iterator[Remark]:  # noqa: FBT0
     files.append(way_to(series.published_folder, "*"))
     found = [path for file in files for path in leftover_files(file.parent, file.name)]
     found = [path for path in found if now - path.lstat().st_mtime > AGE]
+    abandoned = abandoned_folders(scratch_place(series))
     if repair:
+        sweep(scratch_place(series))
         for path in found:
             path.unlink()
-    if found:
-        yield mended(what, f"{counted(len(found), 'file', 'files')} of killed processes", repaired=repair)
+    if found or abandoned:
+        left = counted(len(found) + len(abandoned), "file or folder", "files and folders")
+        yield mended(what, f"{left} of killed processes", repaired=repair)
     else:
         yield Remark(what, Outcome.SOUND)
 

@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reanon_core.engine.column_folder import ColumnFolder
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.storage import series_store
+from reanon_dagster.storage.people_counts import counted_among
 from reanon_dagster.storage.pseudonym_key import KEY_BYTES, pseudonym_key
 from reanon_dagster.storage.records import ReleaseRecord
 from reanon_dagster.storage.series_store import KnownPast, SeriesMemory, StoreSummary
 
 if TYPE_CHECKING:
+    from reanon_core.model.arrays import Int64
     from reanon_dagster.series.series import Series
 
-NO_PAST = KnownPast((), (), np.empty(0, np.int64))
+NO_PAST = KnownPast((), ())
 NO_MEMORY = SeriesMemory(None, {})
 
 
@@ -28,6 +31,8 @@ class RehearsalView(SeriesView):
     scratch_key: bytes = b""
     scratch_past: KnownPast = NO_PAST
     scratch_memory: SeriesMemory = NO_MEMORY
+    scratch_persons: "Int64 | None" = None
+    """The people in the table of the latest release."""
 
     @cached_property
     def key(self) -> bytes:
@@ -43,6 +48,14 @@ class RehearsalView(SeriesView):
     def memory(self) -> SeriesMemory:
         """What the next plan and its judgement build on."""
         return self.scratch_memory
+
+    def memory_in(self, folder: ColumnFolder) -> SeriesMemory:  # noqa: ARG002
+        """The same: a rehearsal is in memory."""
+        return self.scratch_memory
+
+    def returning(self, persons: "Int64") -> tuple[int, int]:
+        """How many people of the latest release's table are among these, which ascend; and how many it had."""
+        return counted_among([] if self.scratch_persons is None else [self.scratch_persons], persons)
 
     def after(self, candidate: Candidate) -> "RehearsalView":
         """The view after this candidate, as if the gate had accepted it."""
@@ -62,8 +75,9 @@ class RehearsalView(SeriesView):
             self.private_folder,
             replace(self.summary, records=[*self.records, record]),
             scratch_key=self.scratch_key,
-            scratch_past=KnownPast(schema.sensitive.values, schema.other_values, table.persons),
+            scratch_past=KnownPast(schema.sensitive.values, schema.other_values),
             scratch_memory=SeriesMemory(candidate.state, candidate.memories),
+            scratch_persons=table.persons,
         )
 
 

@@ -5,8 +5,6 @@ from decimal import Decimal
 from math import floor
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from reanon_core.model.errors import InvalidParameter, Problem, Refused, counted
 from reanon_dagster.releasing.value_variants import variants_of
 from reanon_dagster.storage.records import AcceptedDrift
@@ -124,13 +122,12 @@ def _returning(series: "Series", view: "SeriesView", persons: "Int64") -> Brake 
     least = series.config.min_returning
     if not least or view.latest is None or view.latest.people == 0:
         return None
-    before = view.past.latest_persons
+    here, before = view.returning(persons)
     fewest = 1 if "min_returning" in series.config.model_fields_set else FEWEST
-    here = int(np.isin(before, persons, assume_unique=True).sum())
-    if len(before) < fewest or here >= least * len(before):
+    if before < fewest or here >= least * before:
         return None
     sentence = (
-        f"only {here:,} of the {len(before):,} people of release {view.latest.release} are in the snapshot, and "
+        f"only {here:,} of the {before:,} people of release {view.latest.release} are in the snapshot, and "
         f"min_returning is {least}"
     )
     advice = "; did the ids change? If every release is about other people, set min_returning: 0"

@@ -15,6 +15,8 @@ from reanon_core.model.ledger import Entry
 from reanon_core.model.mark import cut, marked
 from reanon_core.protocols import Check, Memory
 from reanon_core.tables.ids import canonical_text, pseudonyms
+from reanon_dagster.engines.scratch import sweep
+from reanon_dagster.engines.series_engine import scratch_place
 from reanon_dagster.releasing.candidate import digest
 from reanon_dagster.releasing.integrity import require_current_store
 from reanon_dagster.releasing.judged_candidate import Progress, checks_of, silent
@@ -83,6 +85,7 @@ def forget_person(
     if not view.records:
         raise Refused(f"{series.name} has published nothing, so nothing is known of anyone; correct the source instead")
     require_current_store(series)
+    sweep(scratch_place(series))  # a process that was killed may have left the person there
     person = pseudonym(id_, view.key)
     progress("reading the snapshots")
     sources, unread = _sources_with(series, view, person)

@@ -1,5 +1,6 @@
 """Numbers about the releases so far: what attacks find, and what metrics measure, under names a steward understands."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,10 +9,11 @@ from reanon_core.adversary_knowledge import with_algorithm, with_background
 from reanon_core.catalog import ATTACKS, METRICS, build_attack
 from reanon_core.finding_truth import with_truth
 from reanon_core.model.errors import InvalidParameter, OutOfOrder
-from reanon_core.model.ledger import Ledger
+from reanon_core.model.knowledge import Knowledge
+from reanon_dagster.releasing.audit_place import AuditPlace, audit_place
 from reanon_dagster.releasing.judged_candidate import Progress, silent
 from reanon_dagster.releasing.query_error import WORKLOAD_SEED
-from reanon_dagster.storage import decision_reader, store_reader
+from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened
 
 if TYPE_CHECKING:
@@ -42,14 +44,12 @@ def evidence_of(series: "Series", release: str, *, progress: Progress = silent) 
         place = next((record.position for record in records if record.release == release), None)
         if place is None:
             raise OutOfOrder(f"release {release} is not published yet, so there is nothing to attack")
-        schema = store_reader.known_schema(connection, series.schema)
-        upto = records[: place + 1]
-        entries = tuple(store_reader.entry(connection, record.position, schema) for record in upto)
-        ledger = Ledger(entries, erased=bool(decision_reader.marks(connection)))
-    numbers = attack_numbers(series, ledger, progress)
-    for name, words in MEASURED.items():
-        progress(f"measuring: {words}")
-        numbers[words] = METRICS[name]().measure(ledger.entries[-1], np.random.default_rng(WORKLOAD_SEED))
+    with audit_place(series, records[: place + 1]) as found:
+        numbers = attack_numbers(found, progress)
+        # Metrics are measured in memory. The query error of a large release is in its record.
+        for name, words in MEASURED.items() if found.folder is None else ():
+            progress(f"measuring: {words}")
+            numbers[words] = METRICS[name]().measure(found.ledger.entries[-1], np.random.default_rng(WORKLOAD_SEED))
     return numbers
 
 
@@ -63,19 +63,25 @@ def attacked_by(attack: str) -> str:
     return f"people attacked by {attack}"
 
 
-def attack_numbers(series: "Series", ledger: Ledger, progress: Progress) -> dict[str, float]:
-    """The people exposed by the attacks that run on any size, and by those that the technique defends against."""
+def attack_numbers(place: AuditPlace, progress: Progress) -> dict[str, float]:
+    """The people exposed by the attacks that run on any size, and by those that the technique defends against.
+
+    An attack that does not fit into memory is left out.
+    """
+    series, ledger = place.series, place.ledger
     numbers: dict[str, float] = {}
     for name, attack in ATTACKS.items():
         informed = attack.has_posteriors and series.technique.declaration.needs_knowledge
         if not attack.any_size and not informed:
             continue
+        judge = build_attack(name)
+        if misfit := place.misfit(judge):
+            progress(f"not attacking: {name}, because {misfit}")
+            continue
         progress(f"attacking: {name}")
-        knowledge = with_algorithm(series.technique, ledger, ledger.knowledge())
-        if informed:
-            knowledge = with_background(series.adversary_background, ledger, knowledge)
+        knowledge = partial(_knowledge, place, informed=informed)
         try:
-            findings = build_attack(name).run(ledger.history(), knowledge)
+            findings = place.findings(judge, knowledge)
         except InvalidParameter:  # the source cannot be read, or not with the parameters of today
             continue
         numbers |= {
@@ -88,3 +94,10 @@ def attack_numbers(series: "Series", ledger: Ledger, progress: Progress) -> dict
             extra = with_truth(findings, ledger, knowledge).extra
             numbers |= {gain: extra[gain] for gain in GAINS if gain in extra}
     return numbers
+
+
+def _knowledge(place: AuditPlace, *, informed: bool) -> Knowledge:
+    """What the adversary of these attacks knows."""
+    series, ledger = place.series, place.ledger
+    knowledge = with_algorithm(series.technique, ledger, ledger.knowledge())
+    return with_background(series.adversary_background, ledger, knowledge) if informed else knowledge

@@ -13,6 +13,7 @@ from reanon_core.model.errors import OutOfOrder, Refused
 from reanon_dagster.documents.release_documents import SERIES_DOCUMENTS
 from reanon_dagster.releasing.candidate import Candidate, digest
 from reanon_dagster.releasing.halts import require_not_halted
+from reanon_dagster.releasing.memory_need import store_memory
 from reanon_dagster.releasing.people_lists import remove_refused_people, write_withheld_people
 from reanon_dagster.releasing.recovery import STAGING, pending_sentence
 from reanon_dagster.releasing.series_heads import private_heads, public_head, write_heads
@@ -52,7 +53,7 @@ def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
     """
     require_acceptable(candidate)
     # The connection is also a lock: meanwhile no other process stages or moves files.
-    with opened(series.private_folder, read_only=False) as connection:
+    with opened(series.private_folder, read_only=False, memory_limit=store_memory(series)) as connection:
         require_not_halted(series.name, decision_reader.halts(connection))
         known = store_reader.releases(connection) if store_reader.exists(connection) else []
         if len(decision_reader.marks(connection)) != candidate.forgotten:

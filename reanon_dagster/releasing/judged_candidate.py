@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reanon_core.catalog import own_checks
-from reanon_core.judgement import judge
 from reanon_core.model.errors import counted
 from reanon_core.protocols import Check
-from reanon_core.publishing import publish
-from reanon_core.threads import thread_limit
 from reanon_dagster.releasing.brakes import require_released_brakes
 from reanon_dagster.releasing.candidate import Candidate, digest
 from reanon_dagster.releasing.query_error import query_error
 from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.releasing.spreadsheet_formulas import formula_notes
 from reanon_dagster.releasing.steward_expectations import require_expectations
+from reanon_dagster.releasing.workplace import InMemory, Workplace
 from reanon_dagster.sources.snapshot_reader import Read
 from reanon_dagster.storage.pseudonym_key import check_value
 
@@ -61,13 +59,15 @@ def judged_candidate(
     release: str,
     read: Read,
     *,
+    place: Workplace | None = None,
     accept_drift: str | None = None,
     seed: int | None = None,
     progress: Progress = silent,
 ) -> Candidate:
     """The candidate computed from a snapshot, with the verdict of every check. Nothing is written.
 
-    `accept_drift` is the reason with which a person accepts every brake.
+    `place` is where the snapshot was read, in memory by default; `accept_drift` is the reason with which a person
+    accepts every brake.
 
     Raises: BrakesTripped if the snapshot looks like the wrong table; ExpectationsFailed if an expectation of the
     steward fails; Unpublishable if the technique's promise cannot be kept on this data; OutOfOrder if another release
@@ -78,13 +78,13 @@ def judged_candidate(
     doubts = require_expectations(series, release, read.raw)
     progress("planning groups")
     technique = series.technique
-    memory = view.memory
+    place = place or InMemory(series)
+    memory = place.memory(view)
     state = technique.initial_state() if memory.state is None else technique.restored(memory.state)
-    with thread_limit(series.config.threads):
-        publication = publish(technique, read.snapshot, state, generator(seed))
+    publication = place.publication(read, state, generator(seed))
     entry = publication.entry(read.snapshot)
     progress("checking")
-    verdicts, memories = judge(checks_of(series), entry, memory.memories)
+    verdicts, memories = place.verdicts(checks_of(series), entry, memory.memories)
     holds = all(verdict.holds for verdict in verdicts if verdict.required)
     error = query_error(entry) if holds else None  # a release that fails may be malformed
     return Candidate(

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reanon_core.model.arrays import forget_pages, slices
 from reanon_core.model.errors import InvalidSnapshot, ReanonError
+from reanon_core.model.ledger import Entry
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.sources.snapshot_location import snapshot_exists
 from reanon_dagster.sources.snapshot_reader import read_ids
@@ -42,10 +44,24 @@ def write_withheld_people(series: "Series", candidate: Candidate) -> None:
     entry = candidate.entry
     if not entry.withheld:
         return
-    withheld = entry.snapshot.persons[entry.snapshot.selection & ~np.isin(entry.snapshot.persons, entry.trace.persons)]
+    withheld = _withheld(entry)
     key = pseudonym_key(series.private_folder, candidate.key_check)
     ids = found_ids(series, [candidate.release], key, withheld)[0]
     _write(series, withheld_file(candidate.release), ids)
+
+
+def _withheld(entry: Entry) -> "Int64":
+    """The people of the snapshot who are selected and not published, compared some at a time."""
+    persons, traced, found = entry.snapshot.persons, entry.trace.persons, []
+    for part in slices(len(persons)):
+        here = persons[part]
+        ends = (here[0], here[-1]) if len(here) else (0, 0)
+        first, last = traced.searchsorted(ends[0]), traced.searchsorted(ends[1], "right")
+        shown = np.isin(here, traced[first:last], assume_unique=True)
+        chosen = True if entry.snapshot.selected is None else entry.snapshot.selected[part]
+        found.append(here[chosen & ~shown])
+        forget_pages(persons, traced)
+    return np.concatenate(found)
 
 
 def write_refused_people(series: "Series", release: str, error: ReanonError) -> None:

@@ -15,8 +15,9 @@ from reanon_dagster.releasing.manifest_signature import require_signing_key
 from reanon_dagster.releasing.people_lists import write_refused_people
 from reanon_dagster.releasing.release_order import next_release, ready_release, require_next
 from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
-from reanon_dagster.releasing.snapshot_intake import read_release, require_published_input
+from reanon_dagster.releasing.snapshot_intake import require_published_input
 from reanon_dagster.releasing.withdrawal import require_not_withdrawn
+from reanon_dagster.releasing.workplace import workplace
 from reanon_dagster.sources.snapshot_location import snapshot_exists
 from reanon_dagster.storage.pseudonym_key import keep_key
 from reanon_dagster.storage.series_store import create_store, write_refusal
@@ -62,19 +63,28 @@ def make_candidate(
     require_next(series, view.records, release, today)
     require_signing_key(series)
     progress("reading the snapshot")
-    read = read_release(series, view, release)
-    judged = partial(
-        judged_candidate, series, view, release, read, accept_drift=accept_drift, seed=seed, progress=progress
-    )
-    if dry_run:
-        return judged()
-    # Only now, because invalid input leaves nothing on the disk; and the store first, because a key without a store
-    # is a store that was lost.
-    if not view.summary.exists:
-        create_store(series.private_folder, series.schema)
-    keep_key(series.private_folder, view.key)
-    with refusal_recorded(series, release):
-        return judged()
+    with workplace(series, release) as place:
+        read = place.read(view, release)
+        judged = partial(
+            judged_candidate,
+            series,
+            view,
+            release,
+            read,
+            place=place,
+            accept_drift=accept_drift,
+            seed=seed,
+            progress=progress,
+        )
+        if dry_run:
+            return judged()
+        # Only now, because invalid input leaves nothing on the disk; and the store first, because a key without a store
+        # is a store that was lost.
+        if not view.summary.exists:
+            create_store(series.private_folder, series.schema)
+        keep_key(series.private_folder, view.key)
+        with refusal_recorded(series, release):
+            return judged()
 
 
 def publish_release(

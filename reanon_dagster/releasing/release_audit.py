@@ -5,18 +5,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reanon_core.catalog import EXCLUDED_ATTACKS, own_checks
-from reanon_core.judgement import history_verdicts
 from reanon_core.model.errors import counted
-from reanon_core.model.ledger import Ledger
 from reanon_core.model.verdict import Verdict
+from reanon_dagster.releasing.audit_place import audit_place
 from reanon_dagster.releasing.candidate import digest
 from reanon_dagster.releasing.evidence import attack_numbers, exposed_by
 from reanon_dagster.releasing.halts import halt_series
 from reanon_dagster.releasing.judged_candidate import Progress, silent
 from reanon_dagster.releasing.published_audit import release_flaws, table_flaws
 from reanon_dagster.releasing.series_view import SeriesView, read_view
-from reanon_dagster.storage import store_reader
-from reanon_dagster.storage.connection import opened
 
 if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
@@ -45,16 +42,17 @@ def audit_release(series: "Series", release: str, *, progress: Progress = silent
         return _unknown_release(series, view, release)
     progress("verifying the published files")
     flaws = release_flaws(series, release)
-    with opened(series.private_folder, read_only=True) as connection:
-        ledger = store_reader.ledger(connection, series.schema, record.position + 1)
-    if digest(ledger.entries[-1]) != record.candidate_digest:
-        flaws.append(f"the ledger's rows of release {release} are not those that its checks judged")
-    if not flaws and record.withdrawn is None:
-        progress("reading the published tables back")
-        flaws += table_flaws(series.published_folder / release, ledger.entries[-1])
-    progress("judging the definitions")
-    flaws += broken_promises(series, release, _latest_verdicts(series, ledger))
-    numbers = attack_numbers(series, ledger, progress)
+    checks = own_checks(series.technique)
+    with audit_place(series, view.records[: record.position + 1], checks) as place:
+        latest = place.ledger.entries[-1]
+        if digest(latest) != record.candidate_digest:
+            flaws.append(f"the ledger's rows of release {release} are not those that its checks judged")
+        if not flaws and record.withdrawn is None:
+            progress("reading the published tables back")
+            flaws += table_flaws(series.published_folder / release, latest)
+        progress("judging the definitions")
+        flaws += broken_promises(series, release, [list(place.verdicts(check))[-1] for check in checks])
+        numbers = attack_numbers(place, progress)
     flaws += exposure_flaws(series, release, numbers)
     if flaws:
         halt_series(series, release, flaws)
@@ -91,11 +89,6 @@ def _unknown_release(series: "Series", view: SeriesView, release: str) -> Releas
     if view.records:
         halt_series(series, release, [flaw])
     return ReleaseAudit((flaw,), {}, halted=bool(view.records))
-
-
-def _latest_verdicts(series: "Series", ledger: Ledger) -> list[Verdict]:
-    """The verdicts of the technique's own checks on the latest of these releases, judged from the first one on."""
-    return [list(history_verdicts(check, ledger.entries))[-1] for check in own_checks(series.technique)]
 
 
 def _sizes(record: "ReleaseRecord") -> dict[str, float]:

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reanon_core.engine.column_folder import ColumnFolder
 from reanon_core.model.errors import Refused
 from reanon_core.protocols import Memory
 from reanon_dagster.releasing.frozen_settings import require_unchanged
@@ -19,6 +20,7 @@ from reanon_dagster.storage.records import ReleaseRecord
 from reanon_dagster.storage.series_store import KnownPast, SeriesMemory, StoreSummary
 
 if TYPE_CHECKING:
+    from reanon_core.model.arrays import Int64
     from reanon_dagster.series.series import Series
 
 
@@ -88,6 +90,14 @@ class SeriesView:
     def memory(self) -> SeriesMemory:
         """What the next plan and its judgement build on."""
         return series_store.read_memory(self.private_folder, self.position)
+
+    def memory_in(self, folder: ColumnFolder) -> SeriesMemory:
+        """The same, read some rows at a time: the arrays of many people are mapped from columns in the folder."""
+        return series_store.read_memory(self.private_folder, self.position, folder)
+
+    def returning(self, persons: "Int64") -> tuple[int, int]:
+        """How many people of the latest release's table are among these, which ascend; and how many it had."""
+        return series_store.count_returning(self.private_folder, self.position, persons)
 
     @cached_property
     def memories(self) -> Mapping[str, Memory]:

@@ -2,10 +2,12 @@
 
 from typing import TYPE_CHECKING
 
+from reanon_core.engine.column_folder import ColumnFolder
 from reanon_core.model.mark import marked
 from reanon_dagster.releasing.memory_need import require_memory
-from reanon_dagster.releasing.release_order import require_not_frozen, require_same_input
+from reanon_dagster.releasing.release_order import require_same_input
 from reanon_dagster.releasing.series_view import SeriesView
+from reanon_dagster.sources.snapshot_columns import kept_in_columns, read_snapshot_columns
 from reanon_dagster.sources.snapshot_reader import Read, read_snapshot, snapshot_digest
 
 if TYPE_CHECKING:
@@ -23,16 +25,21 @@ def read_release(series: "Series", view: SeriesView, release: str) -> Read:
     return read.without(marked(view.summary.marks, read.snapshot.persons))
 
 
-def read_open_release(series: "Series", view: SeriesView, release: str) -> Read:
-    """The snapshot of a release that no later release builds on.
+def read_release_columns(
+    series: "Series", view: SeriesView, release: str, folder: ColumnFolder, chunk_rows: int
+) -> Read:
+    """The same with about so many rows in memory at a time: the arrays of the snapshot are mapped from the folder.
 
-    Raises: InvalidSnapshot; OutOfOrder if the release is frozen; Refused if it is published and its input has changed.
+    Raises: InvalidSnapshot.
     """
-    require_not_frozen(series, view.records, release)
-    read = read_release(series, view, release)
-    if view.is_latest(release) and not view.may_be_cleaned(release):
-        require_same_input(view.records[-1], read.input_digest)
-    return read
+    known = view.past
+    read = read_snapshot_columns(
+        series, release, view.key, known.sensitive_values, known.other_values, folder=folder, chunk_rows=chunk_rows
+    )
+    forgotten = marked(view.summary.marks, read.snapshot.persons)
+    if not forgotten.any():
+        return read
+    return read.without(forgotten, kept_in_columns(read.snapshot, forgotten, folder))
 
 
 def require_published_input(series: "Series", view: SeriesView) -> None:

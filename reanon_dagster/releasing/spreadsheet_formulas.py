@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from reanon_core.model.ledger import Entry
     from reanon_dagster.series.series import Series
 
+PART = 1 << 20
+"""How many codes are sorted at a time."""
 _STARTS = ("=", "+", "-", "@", "\t", "\r")
 _NUMBER = re.compile(r"[+-]?[\d.,]*")
 """A sign with a number, or alone, is harmless."""
@@ -50,4 +52,8 @@ def _published_texts(entry: "Entry") -> Iterator[tuple[str, Iterable[str]]]:
 
 
 def _used(values: tuple[str, ...], codes: "Int32") -> list[str]:
-    return [values[code] for code in np.unique(codes).tolist() if code >= 0]
+    """The values that occur; codes are looked through a part at a time, because there may be very many."""
+    used: set[int] = set()
+    for start in range(0, len(codes), PART):
+        used.update(np.unique(codes[start : start + PART]).tolist())
+    return [values[code] for code in sorted(used) if code >= 0]

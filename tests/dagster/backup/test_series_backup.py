@@ -50,7 +50,13 @@ def test_a_backup_is_one_private_file_that_tells_nothing_about_people(
 
 def test_a_backup_holds_the_whole_private_folder_but_what_can_be_made_again(clinic: Path) -> None:
     folder = clinic.parent / "private" / "clinic"
-    for name in ("withheld/r1.csv", "refused/r3.csv", "staging/r9/table.csv", "data_docs/index.html"):
+    for name in (
+        "withheld/r1.csv",
+        "refused/r3.csv",
+        "staging/r9/table.csv",
+        "scratch/run-1/rows",
+        "data_docs/index.html",
+    ):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("Zacharias")
     inside = names(backed_up(clinic))
@@ -99,7 +105,9 @@ def test_no_backup_is_taken_while_another_process_publishes(
 ) -> None:
     store = clinic.parent / "private" / "clinic" / STORE
     hold = "import duckdb, sys; held = duckdb.connect(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
-    monkeypatch.setattr("reanon_dagster.storage.connection.opened.__wrapped__.__kwdefaults__", {"patience": 0.3})
+    monkeypatch.setattr(
+        "reanon_dagster.storage.connection.opened.__wrapped__.__kwdefaults__", {"patience": 0.3, "memory_limit": None}
+    )
     command = [sys.executable, "-c", hold, str(store)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None

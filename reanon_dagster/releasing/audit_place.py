@@ -1,0 +1,152 @@
+"""Where an audit works: with the ledger in memory, or mapped from columns on disk and some people at a time."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from reanon_core.engine.column_folder import ColumnFolder
+from reanon_core.judgement import history_verdicts
+from reanon_core.model.errors import InvalidParameter, Problem, Refused
+from reanon_core.model.finding import Findings
+from reanon_core.model.knowledge import Knowledge
+from reanon_core.model.ledger import Ledger
+from reanon_core.model.verdict import Verdict
+from reanon_core.protocols import Attack, Check, PersonwiseAttack
+from reanon_dagster.engines.scratch import scratch_folder
+from reanon_dagster.engines.series_engine import scratch_place
+from reanon_dagster.judges.judgement import examine_at_size, has_judge_at_size
+from reanon_dagster.releasing.memory_need import FIXED, LEAST_IN_PARTS, MEASURED_COLUMNS, SMALL, memory_limit
+from reanon_dagster.series.memory_size import shown_bytes
+from reanon_dagster.storage import store_reader
+from reanon_dagster.storage.connection import opened
+
+if TYPE_CHECKING:
+    from reanon_dagster.series.series import Series
+    from reanon_dagster.storage.records import ReleaseRecord
+
+AUDIT_ROW = 220
+"""The bytes that a person of a release takes while the ledger is in memory, measured with four quasi-identifiers."""
+MAPPED_ROW = 100
+"""The bytes that an attack on everyone at once takes for each, although the ledger is mapped."""
+HELD_ROW = 8
+"""The bytes that are held for each although the ledger is mapped, and the attack takes some people at a time."""
+COLUMN = 32
+"""The bytes that each further quasi-identifier adds to either."""
+PART_PERSON = 400
+"""The bytes that a person of a part takes."""
+FEWEST_PEOPLE, MOST_PEOPLE = 1 << 14, 1 << 21
+"""The people of a part, however little or much memory there is."""
+
+
+@dataclass(frozen=True)
+class AuditPlace:
+    """The releases that are audited, and how."""
+
+    series: "Series"
+    ledger: Ledger
+    folder: ColumnFolder | None = None
+    """Where the columns of the ledger are; None if it is in memory."""
+    limit: int = 0
+    """The bytes that an audit over columns may take."""
+
+    @property
+    def people_at_once(self) -> int:
+        """The people of a part."""
+        rows = sum(entry.release.size for entry in self.ledger.entries)
+        free = self.limit - LEAST_IN_PARTS - HELD_ROW * rows
+        return min(MOST_PEOPLE, max(FEWEST_PEOPLE, free // PART_PERSON))
+
+    def verdicts(self, check: Check) -> Iterator[Verdict]:
+        """The check's verdict on each release in turn, from the first one on."""
+        if self.folder is None:
+            yield from history_verdicts(check, self.ledger.entries)
+            return
+        memory, judges = check.initial_memory(), max(LEAST_IN_PARTS // 2, (self.limit - LEAST_IN_PARTS) // 2)
+        for entry in self.ledger.entries:
+            verdict, memory = examine_at_size(check, entry, memory, limit_bytes=judges, folder=self.folder)
+            entry.forget_pages()
+            yield verdict
+
+    def misfit(self, attack: Attack) -> str:
+        """Why an attack cannot be run here, as a sentence without a full stop; empty if it can."""
+        if self.folder is None or isinstance(attack, PersonwiseAttack):
+            return ""
+        rows = sum(entry.snapshot.size for entry in self.ledger.entries)
+        need = _need(self.series, rows, MAPPED_ROW if attack.any_size else AUDIT_ROW, LEAST_IN_PARTS)
+        if need <= self.limit:
+            return ""
+        return f"it takes about {shown_bytes(need)} of memory, more than the {shown_bytes(self.limit)} that it may take"
+
+    def findings(self, attack: Attack, knowledge: Callable[[], Knowledge]) -> Findings:
+        """What an attack finds, with all that is known or with some people at a time.
+
+        Raises: InvalidParameter if it cannot run on these data.
+        """
+        if self.folder is not None and isinstance(attack, PersonwiseAttack):
+            parts = self.ledger.knowledge_in_parts(self.people_at_once)
+            return attack.run_in_parts(self.ledger.history(), parts)
+        if misfit := self.misfit(attack):
+            raise InvalidParameter(Problem(f"the attack {attack.name}", "fit into memory", help=misfit))
+        return attack.run(self.ledger.history(), knowledge())
+
+
+@contextmanager
+def audit_place(
+    series: "Series",
+    records: Sequence["ReleaseRecord"],
+    checks: Sequence[Check] = (),
+    attacks: Sequence[Attack] = (),
+) -> Iterator[AuditPlace]:
+    """Where these releases are audited, with these checks and with attacks that must run; its folder is deleted.
+
+    Raises: Refused if what must run does not fit into memory, before anything is read.
+    """
+    rows, (limit, whose) = sum(record.people for record in records), memory_limit(series)
+    need = _need(series, rows, AUDIT_ROW)
+    limited = series.config.engine.embedded.memory_limit is not None
+    if need <= limit or (not limited and need <= SMALL):
+        with opened(series.private_folder, read_only=True) as connection:
+            ledger = store_reader.ledger(connection, series.schema, len(records))
+        yield AuditPlace(series, ledger)
+        return
+    _require_parts(series, rows, checks, attacks, limit, whose)
+    with scratch_folder(scratch_place(series)) as path:
+        folder = ColumnFolder(str(path))
+        with opened(series.private_folder, read_only=True, memory_limit=limit // 2) as connection:
+            ledger = store_reader.ledger(connection, series.schema, len(records), folder)
+        yield AuditPlace(series, ledger, folder, limit)
+
+
+def _require_parts(
+    series: "Series", rows: int, checks: Sequence[Check], attacks: Sequence[Attack], limit: int, whose: str
+) -> None:
+    """Refuse an audit of which a part takes more memory than there is.
+
+    Raises: Refused.
+    """
+    needs = {f"an audit of {series.name}": LEAST_IN_PARTS + HELD_ROW * rows}
+    needs |= {
+        f"the check {check.name}": _need(series, rows, AUDIT_ROW, LEAST_IN_PARTS)
+        for check in checks
+        if not has_judge_at_size(check.name)
+    }
+    needs |= {
+        f"the attack {attack.name}": _need(series, rows, MAPPED_ROW if attack.any_size else AUDIT_ROW, LEAST_IN_PARTS)
+        for attack in attacks
+        if not isinstance(attack, PersonwiseAttack)
+    }
+    for what, need in needs.items():
+        if need > limit:
+            advice = "use a machine with more memory"
+            if series.config.engine.embedded.memory_limit is not None:
+                advice = f"raise engine.embedded.memory_limit, or {advice}"
+            raise Refused(
+                f"{what} takes about {shown_bytes(need)} of memory for {rows:,} rows, more than the "
+                f"{shown_bytes(limit)} that {whose}; {advice}"
+            )
+
+
+def _need(series: "Series", rows: int, row: int, fixed: int = FIXED) -> int:
+    more = max(0, len(series.schema.quasi_identifiers) - MEASURED_COLUMNS)
+    return fixed + rows * (row + COLUMN * more)

@@ -13,7 +13,7 @@ from reanon_core.bucketing.layout import NEW as NEW_SLOT
 from reanon_core.bucketing.layout import STRANDED, Layout, lay_out, without_surplus
 from reanon_core.bucketing.new_rows import Newcomers, enter_new_rows
 from reanon_core.bucketing.options import BucketOptions
-from reanon_core.bucketing.regions import allocated_slots, are_merged, cells_of, merged, shown_values
+from reanon_core.bucketing.regions import allocated_slots, region_cells, shown_values
 from reanon_core.bucketing.signatures import Signatures, known_values
 from reanon_core.bucketing.state import BucketState
 from reanon_core.kernels.counting_sort import counting_order
@@ -68,11 +68,13 @@ def divide_rows(
     begun = begun_episodes(snapshot, division, state.roster, state.signatures, choice)
     old_slot = np.maximum(old_slot, _old_slots(snapshot, begun.signatures, begun.signature))
     old_slot[begun.stranded] = STRANDED
+    new = np.flatnonzero(division.entry == NEW)
     region, pools = np.zeros(snapshot.size, dtype=np.int32), pool[None]
     if options.regions == "sizes":
-        shown = shown_values(state.signatures, depth, len(pool))
-        region, pools = _regions(snapshot, division, shown, options)
-    new = np.flatnonzero(division.entry == NEW)
+        shown, partial = shown_values(state.signatures, depth, len(pool)), options.not_eligible == "partial-blocks"
+        region[new], pools = region_cells(
+            snapshot.qi[:, new], snapshot.sensitive[new], shown, options.m, partial=partial
+        )
     newcomers = Newcomers(snapshot.persons[new], snapshot.sensitive[new], region[new], pools)
     entry = enter_new_rows(newcomers, known, begun.signatures, options, snapshot.schema.sensitive.values, rng)
     old_slot[new] = entry.slot
@@ -85,19 +87,6 @@ def divide_rows(
         region=region,
         counts=BucketCounts(entry.signatures, _old_counts(old_slot, entry.signatures), entry.blocked, entry.pools),
     )
-
-
-def _regions(snapshot: Snapshot, division: Division, shown: Int64, options: BucketOptions) -> tuple[Int32, Int64]:
-    """The region of each new row [n], and how many new rows of each value each region has [regions, values]."""
-    new = np.flatnonzero(division.entry == NEW)
-    cell = cells_of(snapshot.qi[:, new], options.m, len(shown), pilot=not shown.any())
-    cells = np.zeros((max(2, int(cell.max(initial=0)) + 1), len(shown)), dtype=np.int64)
-    np.add.at(cells, (cell, snapshot.sensitive[new]), 1)
-    if are_merged(cells, shown, options.m, partial=options.not_eligible == "partial-blocks"):
-        cell, cells = np.minimum(cell, 1), merged(cells)
-    region = np.zeros(snapshot.size, dtype=np.int32)
-    region[new] = cell
-    return region, cells
 
 
 def _old_slots(snapshot: Snapshot, signatures: Signatures, signature: Int32) -> Int32:

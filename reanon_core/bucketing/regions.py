@@ -4,6 +4,7 @@ Paper: none; departure D15 of m-invariance. New rows enter the buckets region by
 cut from quasi-identifiers and sizes. Whether they are cut at all is decided by counts that the release shows anyway.
 """
 
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
@@ -33,9 +34,8 @@ def cells_of(qi: Int32, m: int, values: int, *, pilot: bool) -> Int32:
     rows = qi.shape[1]
     if not rows:
         return np.empty(0, dtype=np.int32)
-    present = np.ma.masked_equal(qi.astype(np.int64), MISSING)
-    codes = np.stack([of_one.filled(of_one.min() - 1 if of_one.count() else 0) for of_one in present])
-    spans = np.maximum(codes.max(axis=1) - codes.min(axis=1), 1)
+    codes = [_with_missing_below(of_one) for of_one in qi]
+    spans = np.array([max(1, _width(of_one)) for of_one in codes])
     cell = np.ones(rows, dtype=np.int32)
     if pilot:
         size = max(LEAST_ROWS * m, rows // PILOT_SHARE)
@@ -43,7 +43,8 @@ def cells_of(qi: Int32, m: int, values: int, *, pilot: bool) -> Int32:
             return cell
         along = np.lexsort(codes[::-1])  # evenly over the quasi-identifiers
         cell[along[(np.arange(size) * rows) // size]] = 0
-    others = np.flatnonzero(cell)
+        del along
+    others = np.flatnonzero(cell).astype(np.int32)
     for number, region in enumerate(_halved(codes, others, spans, least_rows(rows, m, values)), 1):
         cell[region] = number
     return cell
@@ -85,25 +86,54 @@ def shown_values(signatures: Signatures, depth: Int64, values: int) -> Int64:
     return np.bincount(signatures.values, weights=signatures.per_slot(depth), minlength=values).astype(np.int64)
 
 
-def _halved(qi: Int64, rows: Int64, spans: Int64, least: int) -> list[Int64]:
+def region_cells(qi: Int32, sensitive: Int32, shown: Int64, m: int, *, partial: bool) -> tuple[Int32, Int64]:
+    """The region of each new row [n], and how many new rows of each value each region has [regions, values].
+
+    `qi` [d, n] and `sensitive` [n] are of the new rows; `shown` [values] and `partial` as for `are_merged`.
+    """
+    cell = cells_of(qi, m, len(shown), pilot=not shown.any())
+    count, values = max(2, int(cell.max(initial=0)) + 1), len(shown)
+    number = cell.astype(np.int64) * values + sensitive
+    cells = np.bincount(number, minlength=count * values).reshape(count, values).astype(np.int64)
+    if are_merged(cells, shown, m, partial=partial):
+        return np.minimum(cell, 1), merged(cells)
+    return cell, cells
+
+
+def _with_missing_below(codes: Int32) -> Int32:
+    """The codes, with one below the least of the others instead of MISSING."""
+    missing = codes == MISSING
+    if not missing.any():
+        return codes
+    present = codes[~missing]
+    return np.where(missing, np.int32(present.min() - 1 if len(present) else 0), codes)
+
+
+def _width(codes: Int32) -> int:
+    return int(codes.max()) - int(codes.min())
+
+
+def _halved(codes: list[Int32], rows: Int32, spans: Int64, least: int) -> Iterator[Int32]:
     """The rows, halved again and again until a half would have fewer than `least` rows."""
-    waiting, regions = [rows], []
+    waiting = [rows]
     while waiting:
         region = waiting.pop()
-        halves = _halves(qi[:, region], spans, least) if len(region) >= 2 * least else None
+        halves = _halves(codes, region, spans, least) if len(region) >= 2 * least else None
         if halves is None:
-            regions.append(region)
+            yield region
         else:
             waiting += [region[~halves], region[halves]]
-    return regions
 
 
-def _halves(qi: Int64, spans: Int64, least: int) -> Bool | None:
-    """Which rows are in the lower half, on the relatively widest attribute that has a cut; None if none has."""
-    widths = (qi.max(axis=1) - qi.min(axis=1)) / spans
-    rows = qi.shape[1]
+def _halves(of_attributes: list[Int32], region: Int32, spans: Int64, least: int) -> Bool | None:
+    """Which rows are in the lower half, on the relatively widest attribute that has a cut; None if none has.
+
+    Attributes are looked at one by one: a copy of all of them would be as large as the table.
+    """
+    widths = np.array([_width(codes[region]) for codes in of_attributes]) / spans
+    rows = len(region)
     for attribute in np.argsort(-widths, kind="stable").tolist():
-        codes = qi[attribute]
+        codes = of_attributes[attribute][region]
         median = int(np.partition(codes, rows // 2)[rows // 2])
         below = [int(np.count_nonzero(codes < cut)) for cut in (median, median + 1)]
         smaller = [min(count, rows - count) for count in below]

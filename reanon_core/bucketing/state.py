@@ -10,7 +10,7 @@ from reanon_core.bucketing.bucketed_plan import BucketedPlan
 from reanon_core.bucketing.division import DISPLACED
 from reanon_core.bucketing.roster import Roster
 from reanon_core.bucketing.signatures import Signatures
-from reanon_core.model.arrays import Int32, Int64
+from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.model.codebook import Codebook, CodedState
 from reanon_core.model.packing import Packable
 from reanon_core.model.snapshot import Snapshot
@@ -81,7 +81,15 @@ class BucketState(CodedState):
         roster = known_people.recorded(entry, persons, plan.signature[rows], snapshot.sensitive[rows])
         if not keep_qi:
             return roster, np.empty((0, 0), np.int32)
-        known = self.qi if self.time else np.empty((len(snapshot.qi), 0), np.int32)
-        new = entry < 0
-        at = self.roster.persons.searchsorted(persons[new], side="right")
-        return roster, np.insert(known, at, snapshot.qi[:, rows][:, new], axis=1)
+        return roster, with_codes_of_new(
+            self.known_codes(len(snapshot.qi)), self.roster.persons, persons, snapshot.qi[:, rows], entry < 0
+        )
+
+    def known_codes(self, attributes: int) -> Int32:
+        """The codes of each person of the roster [d, p], if changes are refused."""
+        return self.qi if self.time else np.empty((attributes, 0), np.int32)
+
+
+def with_codes_of_new(known: Int32, roster: Int64, persons: Int64, qi: Int32, new: Bool) -> Int32:
+    """The codes of the people of the roster [d, p], and of those among these people who are new in it."""
+    return np.insert(known, roster.searchsorted(persons[new], side="right"), qi[:, new], axis=1)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from reanon_core.model.arrays import AnyArray, Int64
+from reanon_core.model.arrays import AnyArray
 from reanon_core.model.arrays import forget_pages as forget_pages  # noqa: PLC0414  for those who map columns
 
 Numbers: TypeAlias = npt.NDArray[Any]
@@ -54,10 +54,12 @@ class Column:
                 os.lseek(file.fileno(), self._offset(number, start), os.SEEK_SET)
                 _write_fully(file.fileno(), part)
 
-    def write_at(self, rows: Int64, values: AnyArray) -> None:
+    def write_at(self, rows: AnyArray, values: AnyArray) -> None:
         """Put values into some rows, which need not follow each other."""
         if len(rows):
-            np.memmap(self.path, self.dtype, "r+", self.start, self.shape)[rows] = values
+            mapped = np.memmap(self.path, self.dtype, "r+", self.start, self.shape)
+            mapped[rows] = values
+            mapped.flush()  # workers on other machines must see it
 
     def mapped(self) -> Numbers:
         """The whole column as a read-only array whose memory the operating system may take back at any time."""

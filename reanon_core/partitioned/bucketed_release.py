@@ -42,16 +42,12 @@ class BucketedRelease(PartitionedRelease):
 
     signatures: Signatures
     roster: Roster
+    codes: Int32  # [d, p] the codes of each person of the roster if they must not change, else [0, 0]
 
 
 def in_memory_only(options: BucketOptions) -> str:
     """What of the options can be computed in memory only, as a sentence without an end; empty if nothing."""
-    needs = {
-        f"regions: {options.regions}": options.regions != "none",
-        f"not_eligible: {options.not_eligible}": options.not_eligible in {"pad", "partial-blocks"},
-        f"on_qi_change: {options.on_qi_change}": options.on_qi_change != "allow",
-    }
-    return " and ".join(option for option, applies in needs.items() if applies)
+    return "not_eligible: pad" if options.not_eligible == "pad" else ""
 
 
 def release_in_parts(
@@ -64,20 +60,24 @@ def release_in_parts(
     Requires: options that `in_memory_only` has nothing against.
     Raises: Unpublishable (NotEligible among others); nothing is changed.
     """
-    columns, roster = snapshot_columns(snapshot, engine.folder), roster_columns(state.roster, engine.folder)
+    columns = snapshot_columns(snapshot, engine.folder)
+    codes = state.known_codes(len(snapshot.qi)) if options.on_qi_change == "refuse" else None
+    roster = roster_columns(state.roster, codes, engine.folder)
     ranges = row_ranges(snapshot.persons, state.roster.persons, engine.chunk_rows)
     counted = count_rows(engine, ranges, columns, roster, state, options, rng)
     plan = counted.plan
     keys, slot_at = _keys(engine, counted, options, snapshot.size, rng)
     entries = (counted.old - plan.surplus + plan.taken.sum(axis=0) + plan.counterfeits)[slot_at]
     parts = split_parts(plan.signatures, entries, engine.chunk_rows)
-    placed = placement(engine, ranges, columns, counted.divided, keys, plan, counted.withheld, slot_at)
+    slot = counted.divided.slot
+    placed = placement(engine, ranges, columns.persons, counted.pools, slot, keys, plan, counted.withheld, slot_at)
     signature = engine.folder.created("signature", np.int32, (snapshot.size,))
     staging = [
         StagingTask(
             one,
             columns,
             counted.divided,
+            counted.pools,
             keys,
             placed,
             parts.part_of_place,
@@ -102,6 +102,7 @@ def release_in_parts(
         ),
         signatures=plan.signatures,
         roster=after.mapped(),
+        codes=np.empty((0, 0), np.int32) if after.qi is None else after.qi.mapped(),
         extent=extent,
         extremes=counted.extremes,
     )
@@ -117,7 +118,7 @@ def _keys(
         return Keys(order, order, None), np.arange(len(plan.signatures.values), dtype=np.int32)
     allocation = folder.written("allocation-key", fresh_key(rng))
     surplus = folder.written("surplus-key", fresh_key(rng)) if plan.surplus.any() else None
-    if counted.in_layers == rows:  # where every row is new, one word decides on its slot and on its order
+    if counted.in_layers == rows and len(plan.taken) == 1:  # all rows are new: one word decides on slot and order
         allocation = order
     return Keys(order, allocation, surplus), shuffled_slots(plan.signatures, rng)
 
@@ -223,6 +224,7 @@ def _recorded(
         folder.created("next-persons", np.int64, (rows,)),
         folder.created("next-signature", np.int32, (rows,)),
         folder.created("next-sensitive", np.int32, (rows,)),
+        None if before.qi is None else folder.created("next-qi", np.int32, (before.qi.shape[0], rows)),
     )
     firsts = [0, *np.cumsum(sizes).tolist()][:-1]
     tasks = [

@@ -13,7 +13,7 @@ from reanon_core.bucketing.count_plan import BucketCounts, CountPlan, assign_new
 from reanon_core.bucketing.division import DISPLACED, Division
 from reanon_core.bucketing.episodes import begun_episodes, block_choice, frequency_choice
 from reanon_core.bucketing.layout import STRANDED
-from reanon_core.bucketing.new_rows import Newcomers, enter_new_rows
+from reanon_core.bucketing.new_rows import enter_new_rows
 from reanon_core.bucketing.options import BucketOptions
 from reanon_core.bucketing.signatures import Signatures, known_values
 from reanon_core.bucketing.state import BucketState
@@ -22,13 +22,13 @@ from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.partitioned.division_tasks import (
     DivisionColumns,
     DivisionTask,
-    JoinTask,
     displaced_people,
     divide_range,
-    join_range,
+    moved_rows,
     rows_where,
 )
-from reanon_core.partitioned.row_ranges import RosterColumns, RowRange, SnapshotColumns
+from reanon_core.partitioned.new_pools import join_blocks, new_pools, newcomers
+from reanon_core.partitioned.row_ranges import PoolColumns, RosterColumns, RowRange, SnapshotColumns
 from reanon_core.recoding.attribute_scales import Extremes, merged_extremes
 
 
@@ -37,6 +37,7 @@ class CountedRows:
     """The rows after division, and the plan over their counts."""
 
     divided: DivisionColumns
+    pools: PoolColumns
     plan: CountPlan
     old: Int64  # [slots] the old rows of each slot, and new ones that join them
     withheld: Int64  # [values] new rows that are withheld because their value is too frequent
@@ -69,53 +70,54 @@ def count_rows(
     tasks = [DivisionTask(one, snapshot, roster, state.signatures, divided) for one in ranges]
     counts = engine.run(divide_range, tasks, sizes)
     if any(one.changed for one in counts) and options.on_sensitive_change == "refuse":
-        _refuse_changed(ranges, snapshot, state, divided, options)
+        _refuse(rows_where(ranges, divided.changed, code=True), snapshot, state, divided, options)
+    if any(one.moved for one in counts):
+        entry_of = divided.entry
+        moved = [moved_rows(one, snapshot, roster, entry_of.read(one.start, one.stop)) for one in ranges]
+        _refuse(np.concatenate(moved).astype(np.int32), snapshot, state, divided, options)
     pool: Int64 = np.sum([one.pool for one in counts], axis=0)
     old: Int64 = np.sum([one.old for one in counts], axis=0)
     known = known_values(state.signatures, len(pool), declared=schema.sensitive.closed)
+    pools = new_pools(engine, ranges, snapshot, divided, state.signatures, (pool, old), options)
     signatures, stranded = state.signatures, 0
     if any(one.displaced for one in counts):
         signatures, old, stranded = _episodes(ranges, snapshot, state, divided, options, (pool, old, known))
-    nobody = Newcomers(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32), pool[None])
-    entry = enter_new_rows(nobody, known, signatures, options, schema.sensitive.values, rng)
-    old = _lengthened(old, entry.signatures)
-    joined = np.flatnonzero(entry.block_slot[0] >= 0)
-    if len(joined):
-        np.add.at(old, entry.block_slot[0, joined], pool[joined])
-        join = [JoinTask(one, snapshot.sensitive, divided.slot, entry.block_slot[0]) for one in ranges]
-        engine.run(join_range, join, sizes)
+    new_rows, new = newcomers(ranges, snapshot, divided, pools, options)
+    entry = enter_new_rows(new, known, signatures, options, schema.sensitive.values, rng)
+    joined = join_blocks(engine, ranges, divided, pools, new_rows, entry)
+    old = _lengthened(old, entry.signatures) + joined
     bucket_counts = BucketCounts(entry.signatures, old, entry.blocked, entry.pools)
     balanced = balance_buckets(bucket_counts, options.m, options.balancing)
     plan = assign_new_rows(bucket_counts, balanced, options.m, options.assignment)
     return CountedRows(
         divided=divided,
+        pools=pools.columns,
         plan=plan,
         old=_lengthened(old, plan.signatures),
         withheld=entry.withheld,
         stranded=stranded,
-        in_layers=int(pool.sum() - pool[joined].sum()),
+        in_layers=int(pool.sum() - joined.sum()),
         extremes=merged_extremes((one.extremes for one in counts), schema),
     )
 
 
-def _refuse_changed(
-    ranges: Sequence[RowRange],
+def _refuse(
+    rows: Int32,
     snapshot: SnapshotColumns,
     state: BucketState,
     divided: DivisionColumns,
     options: BucketOptions,
 ) -> None:
-    """Refuse the people whose value has changed.
+    """Refuse the people in these rows, who have changed.
 
     Raises: Unpublishable.
     """
-    rows = rows_where(ranges, divided.changed, code=True)
     few, _, _ = displaced_people(snapshot, state.roster, divided, rows)
-    entry = divided.entry.mapped()[rows]
+    division = Division(divided.entry.mapped()[rows].astype(np.int32), divided.changed.mapped()[rows])
     refuse_changes(
         few,
         state,
-        Division(entry.astype(np.int32), np.ones(len(rows), np.bool_)),
+        division,
         on_sensitive_change=options.on_sensitive_change,
         on_qi_change=options.on_qi_change,
     )

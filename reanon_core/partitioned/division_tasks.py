@@ -14,7 +14,7 @@ from reanon_core.bucketing.signatures import Signatures
 from reanon_core.engine.column_folder import Column
 from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.partitioned.row_ranges import RosterColumns, RowRange, SnapshotColumns
+from reanon_core.partitioned.row_ranges import PoolColumns, RosterColumns, RowRange, SnapshotColumns
 from reanon_core.recoding.attribute_scales import Extremes, extremes
 
 
@@ -46,6 +46,8 @@ class DivisionCounts:
     old: Int64  # [slots] old rows
     displaced: int
     changed: int
+    moved: int
+    """Known people with other codes than before, where that is refused."""
     extremes: Extremes
 
 
@@ -69,35 +71,49 @@ def divide_range(task: DivisionTask) -> DivisionCounts:
         old=np.bincount(slot[known], minlength=len(signatures.values)).astype(np.int64),
         displaced=int(np.count_nonzero(division.entry == DISPLACED)),
         changed=int(np.count_nonzero(division.changed)),
+        moved=len(moved_rows(rows, task.snapshot, task.roster, entry)),
         extremes=extremes(snapshot.qi, snapshot.schema),
     )
 
 
+def moved_rows(rows: RowRange, snapshot: SnapshotColumns, roster: RosterColumns, entry: Int32) -> Int64:
+    """The rows of a range whose codes differ from those of the roster, if they must not; `entry` is that of each."""
+    if roster.qi is None or not roster.qi.rows:
+        return np.empty(0, np.int64)
+    before, now = roster.qi.read(rows.roster_start, rows.roster_stop), snapshot.qi.read(rows.start, rows.stop)
+    known = np.flatnonzero(entry >= 0)
+    differs = (now[:, known] != before[:, entry[known] - rows.roster_start]).any(axis=0)
+    moved: Int64 = known[differs] + rows.start
+    return moved
+
+
 @dataclass(frozen=True)
 class JoinTask:
-    """Send the new rows of one range to the slots of their values."""
+    """Send the new rows of one range to the slots of their pools."""
 
     rows: RowRange
-    sensitive: Column
+    pool: PoolColumns
     slot: Column
-    slot_of_value: Int32  # [values] -1 for a value whose rows stay where they are
+    slot_of_pool: Int32  # [regions * values] -1 for a pool whose rows stay where they are
 
 
 def join_range(task: JoinTask) -> None:
     """Write the slots of new rows that join the old rows of a block."""
     rows = task.rows
-    slot, sensitive = task.slot.read(rows.start, rows.stop), task.sensitive.read(rows.start, rows.stop)
-    task.slot.write(rows.start, np.where(slot == NEW, task.slot_of_value[sensitive], slot))
+    slot, pool = task.slot.read(rows.start, rows.stop), task.pool.read(rows.start, rows.stop)
+    new = slot == NEW
+    slot[new] = task.slot_of_pool[pool[new]]
+    task.slot.write(rows.start, slot)
 
 
-def rows_where(task_rows: Iterable[RowRange], column: Column, code: int) -> Int64:
-    """The rows of which a column has this code, ascending. There must be few."""
-    found = [rows.start + np.flatnonzero(column.read(rows.start, rows.stop) == code) for rows in task_rows]
-    return np.concatenate([np.empty(0, np.int64), *found])
+def rows_where(task_rows: Iterable[RowRange], column: Column, code: int) -> Int32:
+    """The rows of which a column has this code, ascending."""
+    found = [(rows.start + np.flatnonzero(column.read(rows.start, rows.stop) == code)) for rows in task_rows]
+    return np.concatenate([np.empty(0, np.int32), *(rows.astype(np.int32) for rows in found)])
 
 
 def displaced_people(
-    snapshot: SnapshotColumns, roster: Roster, divided: DivisionColumns, rows: Int64
+    snapshot: SnapshotColumns, roster: Roster, divided: DivisionColumns, rows: Int32
 ) -> tuple[Snapshot, Division, Roster]:
     """The displaced rows alone, with their rows of the roster: what decides on their episodes."""
     persons, sensitive, qi = snapshot.persons.mapped(), snapshot.sensitive.mapped(), snapshot.qi.mapped()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reanon_core.bucketing.division import DISPLACED
+from reanon_core.bucketing.state import with_codes_of_new
 from reanon_core.engine.column_folder import Column
 from reanon_core.partitioned.row_ranges import RosterColumns, RowRange, SnapshotColumns
 
@@ -36,3 +37,7 @@ def record_range(task: RosterTask) -> None:
     task.after.persons.write(task.first, roster.persons)
     task.after.signature.write(task.first, roster.signature)
     task.after.sensitive.write(task.first, roster.sensitive)
+    if task.before.qi is not None and task.after.qi is not None:
+        before = task.before.qi.read(rows.roster_start, rows.roster_stop)
+        qi = task.snapshot.qi.read(rows.start, rows.stop)[:, placed]
+        task.after.qi.write(task.first, with_codes_of_new(before, known.persons, persons[placed], qi, own < 0))

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from reanon_core.bucketing.roster import Roster
 from reanon_core.engine.column_folder import Column, ColumnFolder
-from reanon_core.model.arrays import Int64
+from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 
@@ -29,12 +31,32 @@ class SnapshotColumns:
 
 
 @dataclass(frozen=True)
+class PoolColumns:
+    """The pool that each new row is in: the new rows of one region and value."""
+
+    sensitive: Column
+    values: int
+    region: Column | None = None
+    """None if there is one region."""
+
+    def read(self, start: int, stop: int) -> Int32:
+        """The pool of each of some rows, region by region and value by value; it means nothing for old rows."""
+        sensitive: Int32 = self.sensitive.read(start, stop)
+        if self.region is None:
+            return sensitive
+        pool: Int32 = self.region.read(start, stop) * np.int32(self.values) + sensitive
+        return pool
+
+
+@dataclass(frozen=True)
 class RosterColumns:
     """A roster on disk."""
 
     persons: Column
     signature: Column
     sensitive: Column
+    qi: Column | None = None
+    """[d, rows] the codes that must not change; None if they may."""
 
     def rows(self, start: int, stop: int) -> Roster:
         """Some of the rows."""
@@ -86,10 +108,11 @@ def snapshot_columns(snapshot: Snapshot, folder: ColumnFolder) -> SnapshotColumn
     )
 
 
-def roster_columns(roster: Roster, folder: ColumnFolder) -> RosterColumns:
-    """The same for a roster."""
+def roster_columns(roster: Roster, qi: Int32 | None, folder: ColumnFolder) -> RosterColumns:
+    """The same for a roster, and for the codes [d, rows] that must not change."""
     return RosterColumns(
         folder.column_of("roster-persons", roster.persons),
         folder.column_of("roster-signature", roster.signature),
         folder.column_of("roster-sensitive", roster.sensitive),
+        None if qi is None else folder.column_of("roster-qi", qi),
     )

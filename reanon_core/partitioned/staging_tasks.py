@@ -12,7 +12,7 @@ from reanon_core.kernels.siphash import siphash_words
 from reanon_core.model.arrays import AnyArray, Int32, Int64, UInt64
 from reanon_core.partitioned.division_tasks import DivisionColumns
 from reanon_core.partitioned.placement import NOWHERE, Keys, Placement
-from reanon_core.partitioned.row_ranges import RowRange, SnapshotColumns
+from reanon_core.partitioned.row_ranges import PoolColumns, RowRange, SnapshotColumns
 from reanon_core.partitioned.word_ranks import Thresholds
 
 
@@ -23,6 +23,7 @@ class StagingTask:
     rows: RowRange
     snapshot: SnapshotColumns
     divided: DivisionColumns
+    pool: PoolColumns
     keys: Keys
     placement: Placement
     part_of_place: Int32  # [slots] the part in which the rows of each place wait
@@ -52,7 +53,8 @@ def stage_range(task: StagingTask) -> StagedRange:
     allocation = order
     if task.keys.allocation != task.keys.order:
         allocation = siphash_words(snapshot.persons, task.keys.allocation.read(0, 2))
-    placed = _placed(slot, snapshot.sensitive, allocation, rows.start, *_arrays(placed_by.new), placed_by.target)
+    pool = task.pool.read(rows.start, rows.stop)
+    placed = _placed(slot, pool, allocation, rows.start, *_arrays(placed_by.new), placed_by.target)
     signature = _looked_up(placed_by.signature, placed)
     if task.keys.surplus is not None and placed_by.surplus is not None:
         words = siphash_words(snapshot.persons, task.keys.surplus.read(0, 2))
@@ -98,23 +100,23 @@ def _surplus(slot: Int32, words: UInt64, first: int, list_of_slot: Int32, thresh
 
 @compiled
 def _placed(
-    slot: Int32, sensitive: Int32, words: UInt64, first: int, begin: Int64, word: UInt64, row: Int64, target: Int32
+    slot: Int32, pool: Int32, words: UInt64, first: int, begin: Int64, word: UInt64, row: Int64, target: Int32
 ) -> Int32:
-    """The slot of each row: its own if it has one, or that of its stretch among the new rows of its value.
+    """The slot of each row: its own if it has one, or that of its stretch among the new rows of its pool.
 
-    `begin`, `word` and `row` are the thresholds of the values, and a value has one stretch more than thresholds.
+    `begin`, `word` and `row` are the thresholds of the pools, and a pool has one stretch more than thresholds.
     """
     placed = slot.copy()
     for i in range(len(slot)):
         if slot[i] != NEW:
             continue
-        value = sensitive[i]
-        low, high = begin[value], begin[value + 1]
+        own = pool[i]
+        low, high = begin[own], begin[own + 1]
         while low < high:
             middle = (low + high) // 2
             if word[middle] < words[i] or (word[middle] == words[i] and row[middle] <= first + i):
                 low = middle + 1
             else:
                 high = middle
-        placed[i] = target[low + value]
+        placed[i] = target[low + own]
     return placed

@@ -13,7 +13,7 @@ from reanon_core.engine.column_folder import Column
 from reanon_core.engine.engine import Engine
 from reanon_core.kernels.siphash import siphash_words
 from reanon_core.model.arrays import Int32, Int64, UInt64
-from reanon_core.partitioned.row_ranges import RowRange
+from reanon_core.partitioned.row_ranges import PoolColumns, RowRange
 
 HISTOGRAM_CELLS = 1 << 18
 """The cells of all lists together: few enough that the histograms of all ranges fit into memory."""
@@ -40,8 +40,8 @@ class WordTask:
     persons: Column
     key: Column
     slot: Column
-    sensitive: Column
-    list_of_value: Int32  # [values] the list of a new row of the value, -1 if none
+    pool: PoolColumns
+    list_of_pool: Int32  # [regions * values] the list of the new rows of a region and value, -1 if none
     list_of_slot: Int32  # [slots] the list of an old row in the slot, -1 if none
     lists: int
     bits: int
@@ -105,21 +105,19 @@ def _cells(task: WordTask) -> tuple[Int64, UInt64]:
     """The cell of each row, -1 for those in no list, and its word."""
     rows = task.rows
     words = siphash_words(task.persons.read(rows.start, rows.stop), task.key.read(0, 2))
-    slot, sensitive = task.slot.read(rows.start, rows.stop), task.sensitive.read(rows.start, rows.stop)
-    return _cells_of(words, slot, sensitive, task.list_of_value, task.list_of_slot, task.bits), words
+    slot, pool = task.slot.read(rows.start, rows.stop), task.pool.read(rows.start, rows.stop)
+    return _cells_of(words, slot, pool, task.list_of_pool, task.list_of_slot, task.bits), words
 
 
 @compiled
-def _cells_of(
-    words: UInt64, slot: Int32, sensitive: Int32, list_of_value: Int32, list_of_slot: Int32, bits: int
-) -> Int64:
+def _cells_of(words: UInt64, slot: Int32, pool: Int32, list_of_pool: Int32, list_of_slot: Int32, bits: int) -> Int64:
     cells = np.empty(len(words), dtype=np.int64)
     for row in range(len(words)):
         number = -1
         if slot[row] >= 0:
             number = list_of_slot[slot[row]]
         elif slot[row] == -1:
-            number = list_of_value[sensitive[row]]
+            number = list_of_pool[pool[row]]
         cells[row] = -1
         if number >= 0:
             cells[row] = number << bits

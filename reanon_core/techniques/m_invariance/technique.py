@@ -151,8 +151,7 @@ class MInvariance:
         Raises: Unpublishable (NotEligible among others); nothing is changed.
         """
         made = release_in_parts(snapshot, state, self, rng, engine)
-        no_qi = np.empty((0, 0), np.int32)
-        return made, MInvarianceState(state.time + 1, made.signatures, made.roster, made.extent, no_qi)
+        return made, MInvarianceState(state.time + 1, made.signatures, made.roster, made.extent, made.codes)
 
     def advance(self, state: MInvarianceState, snapshot: Snapshot, plan: BucketedPlan) -> MInvarianceState:
         """The state with the signatures of the people in the buckets."""

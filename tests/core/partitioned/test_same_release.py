@@ -18,6 +18,7 @@ from reanon_core.model.publication import Publication
 from reanon_core.model.schema import Kind, Missing, QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.model.taxonomy import Taxonomy
+from reanon_core.partitioned import new_pools
 from reanon_core.publishing import publish, publish_in_parts
 from reanon_core.techniques.m_invariance.technique import MInvariance
 from reanon_core.techniques.mondrian.technique import Mondrian
@@ -27,7 +28,7 @@ from reanon_dagster.storage.entry_codec import arrays_of
 VALUES = 9
 
 
-def snapshots(seed: int, people: int, *, changes: bool = False, skewed: bool = False) -> Iterator[Snapshot]:
+def snapshots(seed: int, people: int, *, changes: bool = False, frequent: float = 0.0) -> Iterator[Snapshot]:
     """Four releases of people with random pseudonyms, who come, leave, return and move; some lack a value."""
     rng = np.random.default_rng(seed)
     columns = (QuasiIdentifier(name="a", domain=(0, 120)), QuasiIdentifier(name="b", missing=Missing.SEPARATE))
@@ -35,8 +36,8 @@ def snapshots(seed: int, people: int, *, changes: bool = False, skewed: bool = F
     schema = Schema(quasi_identifiers=columns, sensitive=Sensitive(name="s", values=tuple("abcdefghi")))
     persons = np.unique(rng.integers(-(2**63), 2**63, 3 * people))
     sensitive = rng.integers(0, VALUES, len(persons)).astype(np.int32)
-    if skewed:
-        sensitive[rng.random(len(persons)) < 0.5] = 2
+    if frequent:
+        sensitive[rng.random(len(persons)) < frequent] = 2
     for _ in range(4):
         here = np.flatnonzero(rng.random(len(persons)) < 1 / 3)
         qi = np.stack([rng.integers(0, 121, len(here)), rng.integers(-9, 30, len(here)), np.full(len(here), 5)])
@@ -107,7 +108,7 @@ def test_values_that_are_too_frequent(tmp_path: Path, balancing: Any, rule: Any)
     if (balancing, rule) == ("median", "defer"):
         pytest.skip("the median does not go with defer")
     technique = MInvariance(m=3, balancing=balancing, not_eligible=rule)
-    done = compare(technique, snapshots(2, 120, skewed=True), tmp_path, 31)
+    done = compare(technique, snapshots(2, 120, frequent=0.5), tmp_path, 31)
     assert bool(done) == (rule != "refuse")
 
 
@@ -117,6 +118,60 @@ def test_values_that_change(tmp_path: Path, balancing: Any, rule: Any) -> None:
     technique = MInvariance(m=3, balancing=balancing, on_sensitive_change=rule)
     done = compare(technique, snapshots(3, 150, changes=True), tmp_path, 40)
     assert len(done) == (4 if rule == "episode" else 1)
+
+
+@pytest.fixture
+def regions(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of regions of each release in parts."""
+    found: list[int] = []
+
+    def recorded(*given: Any, **options: Any) -> Any:
+        cell, counts = regions_of(*given, **options)
+        found.append(len(counts))
+        return cell, counts
+
+    regions_of = new_pools.region_cells
+    monkeypatch.setattr(new_pools, "region_cells", recorded)
+    return found
+
+
+@pytest.mark.parametrize("chunk_rows", [31, 5000])
+@pytest.mark.parametrize(("rule", "frequent"), [("blocks", 0.05), ("partial-blocks", 0.15)])
+@pytest.mark.parametrize("balancing", ["blind", "median"])
+def test_regions(
+    tmp_path: Path, regions: list[int], balancing: Any, rule: Any, frequent: float, chunk_rows: int
+) -> None:
+    technique = MInvariance(m=3, balancing=balancing, not_eligible=rule, regions="sizes")
+    series = snapshots(10, 1500, frequent=frequent)
+    assert len(compare(technique, series, tmp_path, chunk_rows)) == 4
+    assert min(regions) > 2
+
+
+@pytest.mark.parametrize("balancing", ["blind", "median"])
+@pytest.mark.parametrize("cut", ["none", "sizes"])
+def test_partial_blocks(tmp_path: Path, regions: list[int], balancing: Any, cut: Any) -> None:
+    technique = MInvariance(
+        m=3, balancing=balancing, not_eligible="partial-blocks", regions=cut, on_sensitive_change="episode"
+    )
+    series = snapshots(11, 700, frequent=0.5, changes=True)
+    assert len(compare(technique, series, tmp_path, 97)) == 4
+    assert regions == ([] if cut == "none" else [2, 2, 2, 2])  # one value is too frequent for smaller ones
+
+
+@pytest.mark.parametrize("moves", [False, True])
+@pytest.mark.parametrize("rule", ["episode", "refuse"])
+def test_people_who_must_not_move(tmp_path: Path, moves: bool, rule: Any) -> None:
+    technique = MInvariance(m=3, on_qi_change="refuse", on_sensitive_change=rule)
+    series = snapshots(12, 150, changes=rule == "episode")
+    done = compare(technique, series if moves else at_home(series), tmp_path, 40)
+    assert len(done) == (1 if moves else 4)
+
+
+def at_home(series: Iterator[Snapshot]) -> Iterator[Snapshot]:
+    """The same people, whose codes never change."""
+    for snapshot in series:
+        qi = np.stack([snapshot.persons % 121, snapshot.persons % 39 - 9, np.full(snapshot.size, 5)]).astype(np.int32)
+        yield Snapshot(snapshot.schema, snapshot.persons, qi, snapshot.sensitive)
 
 
 @pytest.mark.parametrize("most", [12, 60, 200])
@@ -163,7 +218,7 @@ def test_mondrian_makes_the_same_cuts(tmp_path: Path, heuristic: Any, by: Any, c
     ("options", "releases"), [({"ell": 3, "diversity": "frequency"}, 4), ({"t": 0.4}, 4), ({"ell": 10}, 0)]
 )
 def test_mondrian_with_other_principles(tmp_path: Path, options: dict[str, Any], releases: int) -> None:
-    series = with_tree(snapshots(8, 120, skewed="t" in options))
+    series = with_tree(snapshots(8, 120, frequent=0.5 * ("t" in options)))
     assert len(compare(Mondrian(k=5, **options), series, tmp_path, 20)) == releases
 
 
@@ -177,7 +232,7 @@ def test_mondrian_with_hardly_anyone(tmp_path: Path, people: int) -> None:
     [
         (MInvariance(m=3), ""),
         (MInvariance(m=3, not_eligible="pad"), "not_eligible: pad"),
-        (MInvariance(m=3, regions="sizes", not_eligible="blocks", on_qi_change="refuse"), "regions: sizes and on_qi_"),
+        (MInvariance(m=3, regions="sizes", not_eligible="partial-blocks", on_qi_change="refuse"), ""),
         (Mondrian(k=3), ""),
         (Mondrian(k=3, cuts="relaxed"), "cuts: relaxed"),
         (Mondrian(k=3, cuts_by="counts", failing="withhold"), "failing: withhold"),

@@ -1,0 +1,117 @@
+"""The pools of new rows, and what needs all new rows in memory: where regions are cut, and who goes to partial blocks.
+
+Regions are cut at medians of medians, and partial blocks let rows in one by one, so neither is decided over counts of
+ranges. Both look at few bytes of each new row, and everything else goes on in tasks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reanon_core.bucketing.division import NEW
+from reanon_core.bucketing.new_rows import Newcomers, NewRows
+from reanon_core.bucketing.options import BucketOptions
+from reanon_core.bucketing.regions import region_cells, shown_values
+from reanon_core.bucketing.signatures import Signatures
+from reanon_core.engine.engine import Engine
+from reanon_core.model.arrays import Int32, Int64
+from reanon_core.partitioned.division_tasks import DivisionColumns, JoinTask, join_range, rows_where
+from reanon_core.partitioned.row_ranges import PoolColumns, RowRange, SnapshotColumns
+
+CUT_BYTES = 48
+"""What a new row takes in memory while regions are cut."""
+BLOCK_BYTES = 48
+"""What a new row takes in memory while partial blocks are made."""
+
+
+@dataclass(frozen=True, eq=False)
+class NewPools:
+    """The new rows by region and value."""
+
+    columns: PoolColumns
+    counts: Int64  # [regions, values]
+
+
+def bytes_of_new_row(options: BucketOptions) -> int:
+    """What each new row takes in memory, beside what every release in parts takes."""
+    return max(
+        CUT_BYTES * (options.regions != "none"),
+        BLOCK_BYTES * (options.not_eligible == "partial-blocks"),
+    )
+
+
+def new_pools(
+    engine: Engine,
+    ranges: Sequence[RowRange],
+    snapshot: SnapshotColumns,
+    divided: DivisionColumns,
+    signatures: Signatures,
+    counts: tuple[Int64, Int64],
+    options: BucketOptions,
+) -> NewPools:
+    """The pools. `signatures` are those before the release; `counts`: new rows of each value, old rows of each slot."""
+    pool, old = counts
+    if options.regions == "none":
+        return NewPools(PoolColumns(snapshot.sensitive, len(pool)), pool[None])
+    rows = rows_where(ranges, divided.entry, NEW)
+    qi, sensitive = snapshot.qi.mapped(), snapshot.sensitive.mapped()
+    everyone = len(rows) == len(sensitive)
+    cell, cells = region_cells(
+        qi if everyone else qi[:, rows],
+        sensitive if everyone else sensitive[rows],
+        shown_values(signatures, signatures.largest(old), len(pool)),
+        options.m,
+        partial=options.not_eligible == "partial-blocks",
+    )
+    region = engine.folder.created("region", np.int32, (len(sensitive),))
+    region.write_at(rows, cell)
+    return NewPools(PoolColumns(snapshot.sensitive, len(pool), region), cells)
+
+
+def newcomers(
+    ranges: Sequence[RowRange],
+    snapshot: SnapshotColumns,
+    divided: DivisionColumns,
+    pools: NewPools,
+    options: BucketOptions,
+) -> tuple[Int32, Newcomers]:
+    """The new rows if they are let in one by one, and what is known of them; none if counts decide."""
+    if options.not_eligible != "partial-blocks":
+        nothing = np.empty(0, np.int32)
+        return nothing, Newcomers(np.empty(0, np.int64), nothing, nothing, pools.counts)
+    rows = rows_where(ranges, divided.entry, NEW)
+    region = pools.columns.region
+    return rows, Newcomers(
+        snapshot.persons.mapped()[rows],
+        snapshot.sensitive.mapped()[rows],
+        np.zeros(len(rows), np.int32) if region is None else region.mapped()[rows],
+        pools.counts,
+    )
+
+
+def join_blocks(
+    engine: Engine,
+    ranges: Sequence[RowRange],
+    divided: DivisionColumns,
+    pools: NewPools,
+    rows: Int32,
+    entry: NewRows,
+) -> Int64:
+    """Write the slots of the new rows that join the old rows of a block, and count them, by slot.
+
+    `rows` are the new rows if each was let in or not, and none if all rows of a pool do the same.
+    """
+    slots = len(entry.signatures.values)
+    if len(rows):
+        joining = entry.slot >= 0
+        divided.slot.write_at(rows[joining], entry.slot[joining])
+        return np.bincount(entry.slot[joining], minlength=slots).astype(np.int64)
+    joined = np.zeros(slots, np.int64)
+    joining = entry.block_slot >= 0
+    if joining.any():
+        np.add.at(joined, entry.block_slot[joining], pools.counts[joining])
+        slot_of_pool = entry.block_slot.ravel()
+        tasks = [JoinTask(one, pools.columns, divided.slot, slot_of_pool) for one in ranges]
+        engine.run(join_range, tasks, [one.size for one in ranges])
+    return joined

@@ -74,7 +74,7 @@ def lay_out(
     free = FreeSlots(
         slot=counting_order(values, len(pads)), cursor=starts_of(values, len(pads))[:-1], taken=taken.copy()
     )
-    padding = Padding(pads, _pad_places(pads, new_rows, rng))
+    padding = Padding(pads, pad_places(pads, new_rows, rng))
     if allocation is None or new.all():
         row, slot = _placed(uniform_order(order), goal, withheld.copy(), free, padding)
     else:
@@ -123,7 +123,7 @@ def _distributed(row: Int32, slot: Int32, starts: Int64) -> Int32:
     return listed
 
 
-def _pad_places(pads: Int64, rows: Int64, rng: np.random.Generator) -> Int64:
+def pad_places(pads: Int64, rows: Int64, rng: np.random.Generator) -> Int64:
     """For each value in turn, random places of its padding counterfeits among its rows, in ascending order."""
     places = [
         np.sort(keyed_permutation(int(real + counterfeits), rng)[:counterfeits])

@@ -1,7 +1,7 @@
 """One release of m-invariance in tasks, from a snapshot on disk to public rows on disk."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from reanon_core.kernels.siphash import fresh_key
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.partitioned.counted_rows import CountedRows, count_rows
+from reanon_core.partitioned.list_counterfeits import ListCounterfeits, list_counterfeits
 from reanon_core.partitioned.partitioned_release import PartitionedRelease
 from reanon_core.partitioned.placement import Keys, placement
 from reanon_core.partitioned.public_rows import SplitRelease, emit_in_parts
@@ -47,7 +48,8 @@ class BucketedRelease(PartitionedRelease):
 
 def in_memory_only(options: BucketOptions) -> str:
     """What of the options can be computed in memory only, as a sentence without an end; empty if nothing."""
-    return "not_eligible: pad" if options.not_eligible == "pad" else ""
+    filled = options.not_eligible == "pad" and options.balancing == "filled"
+    return "not_eligible: pad with balancing: filled" if filled else ""
 
 
 def release_in_parts(
@@ -69,8 +71,11 @@ def release_in_parts(
     keys, slot_at = _keys(engine, counted, options, snapshot.size, rng)
     entries = (counted.old - plan.surplus + plan.taken.sum(axis=0) + plan.counterfeits)[slot_at]
     parts = split_parts(plan.signatures, entries, engine.chunk_rows)
+    all_new = counted.in_layers == snapshot.size
+    counterfeits, padded = list_counterfeits(plan, counted.pads, counted.new, slot_at, rng, all_new=all_new)
+    real = replace(plan, taken=plan.taken - padded)
     slot = counted.divided.slot
-    placed = placement(engine, ranges, columns.persons, counted.pools, slot, keys, plan, counted.withheld, slot_at)
+    placed = placement(engine, ranges, columns.persons, counted.pools, slot, keys, real, counted.withheld, slot_at)
     signature = engine.folder.created("signature", np.int32, (snapshot.size,))
     staging = [
         StagingTask(
@@ -90,7 +95,7 @@ def release_in_parts(
     staged = engine.run(stage_range, staging, [one.size for one in ranges])
     extent = extent_of_extremes(counted.extremes, snapshot.schema, state.extent)
     lengths = Lengths(extent[0], length_scales(extent[1] - extent[0], int(entries.max(initial=0))))
-    split = _split(engine, ranges, columns, counted, parts, entries, slot_at, staged, lengths)
+    split = _split(engine, ranges, columns, counted, parts, entries, counterfeits, slot_at, staged, lengths)
     release, auxiliary, trace = emit_in_parts(engine, ranges, columns, split, rng)
     after = _recorded(engine, ranges, columns, counted.divided.entry, signature, roster, staged)
     return BucketedRelease(
@@ -130,6 +135,7 @@ def _split(
     counted: CountedRows,
     parts: SplitParts,
     entries: Int64,
+    counterfeits: ListCounterfeits,
     slot_at: Int32,
     staged: Sequence[StagedRange],
     lengths: Lengths,
@@ -143,7 +149,6 @@ def _split(
         folder.created("populated", np.bool_, (parts.groups,)),
     )
     pieces = tuple(one.pieces for one in staged)
-    counterfeits = counted.plan.counterfeits[slot_at]
     cut = _cut_lists(engine, parts, entries, counterfeits, pieces, lengths)
     offsets = counted.plan.signatures.offsets
     tasks = []
@@ -157,7 +162,7 @@ def _split(
                 staged=pieces if whole else tuple(cut[waiting] for waiting in part.waiting),
                 lists=np.diff(offsets[first : end + 1]),
                 entries=entries[places] if whole else np.full(len(part.waiting), part.groups, np.int64),
-                counterfeits=counterfeits[places],
+                counterfeits=counterfeits.of_places(part.first_place, part.end_place),
                 schema=snapshot.schema,
                 lengths=lengths,
                 boxes=boxes,
@@ -181,7 +186,7 @@ def _cut_lists(
     engine: Engine,
     parts: SplitParts,
     entries: Int64,
-    counterfeits: Int64,
+    counterfeits: ListCounterfeits,
     staged: tuple[Pieces, ...],
     lengths: Lengths,
 ) -> dict[int, Pieces]:
@@ -195,16 +200,16 @@ def _cut_lists(
             waiting=waiting,
             staged=staged,
             lists=len(lists),
-            counterfeits=int(counterfeits[own[0].first_place + number]),
+            entries=int(entries[place]),
+            counterfeits=counterfeits.of_places(place, place + 1),
             parts=len(own),
             lengths=lengths,
             path=engine.folder.new_path("cut"),
         )
         for lists, own in cut_parts.items()
-        for number, waiting in enumerate(lists)
+        for place, waiting in enumerate(lists, own[0].first_place)
     ]
-    sizes = [int(entries[parts.part_of_place == task.waiting].sum()) for task in tasks]
-    found = engine.run(cut_list, tasks, sizes)
+    found = engine.run(cut_list, tasks, [task.entries for task in tasks])
     return {task.waiting: pieces for task, pieces in zip(tasks, found, strict=True)}
 
 

@@ -40,7 +40,9 @@ class CountedRows:
     pools: PoolColumns
     plan: CountPlan
     old: Int64  # [slots] the old rows of each slot, and new ones that join them
-    withheld: Int64  # [values] new rows that are withheld because their value is too frequent
+    new: Int64  # [values] new rows
+    withheld: Int64  # [values] those that are withheld because their value is too frequent
+    pads: Int64  # [values] counterfeits among them
     stranded: int
     in_layers: int
     """How many new rows enter in layers."""
@@ -94,7 +96,9 @@ def count_rows(
         pools=pools.columns,
         plan=plan,
         old=_lengthened(old, plan.signatures),
+        new=pool,
         withheld=entry.withheld,
+        pads=entry.pads,
         stranded=stranded,
         in_layers=int(pool.sum() - joined.sum()),
         extremes=merged_extremes((one.extremes for one in counts), schema),

@@ -14,8 +14,9 @@ from reanon_core.engine.column_folder import Column
 from reanon_core.engine.pieces import Pieces, read_pieces, write_pieces
 from reanon_core.kernels.counting_sort import counting_order, starts_of
 from reanon_core.kernels.uniform_order import uniform_order
-from reanon_core.model.arrays import MISSING, AnyArray, Int32, Int64
+from reanon_core.model.arrays import MISSING, Int32, Int64
 from reanon_core.model.schema import Schema
+from reanon_core.partitioned.list_counterfeits import ListCounterfeits
 from reanon_core.partitioned.split_parts import SplitPart
 from reanon_core.recoding.boxes import cover_rows
 
@@ -35,7 +36,9 @@ class CutTask:
     waiting: int
     staged: tuple[Pieces, ...]
     lists: int
-    counterfeits: int
+    entries: int
+    counterfeits: ListCounterfeits
+    """Those of this list alone."""
     parts: int
     lengths: Lengths
     path: str
@@ -60,7 +63,8 @@ class SplitTask:
     """The files that its rows are in; part `waiting` of each, or part `cut` if its lists are cut."""
     lists: Int64  # [buckets] the number of lists of each bucket
     entries: Int64  # [places] how many entries each slot has in this part
-    counterfeits: Int64  # [places] how many of them are counterfeits; not used if lists are cut
+    counterfeits: ListCounterfeits
+    """Which of them are counterfeits; not used if lists are cut."""
     schema: Schema
     lengths: Lengths
     boxes: BoxColumns
@@ -83,8 +87,12 @@ def cut_list(task: CutTask) -> Pieces:
     rows = read_pieces(task.staged, task.waiting)
     order = uniform_order(rows["word"])
     listed = {name: values[order] for name, values in rows.items() if name not in {"word", "place"}}
-    row = np.concatenate([listed.pop("row"), np.full(task.counterfeits, COUNTERFEIT, np.int32)])
-    codes = _codes(listed, len(row))
+    where = np.flatnonzero(~task.counterfeits.marks(np.array([task.entries])))
+    row = np.full(task.entries, COUNTERFEIT, np.int32)
+    row[where] = listed.pop("row")
+    codes = np.full((len(listed), task.entries), MISSING, np.int32)
+    for number in range(len(listed)):
+        codes[number, where] = listed[f"q{number}"]
     part = parts_of_list(codes[varying(task.lengths.scales)], task.lists)
     position = np.arange(len(row), dtype=np.int32)
     fields = {"row": row, "position": position, **{f"q{number}": one for number, one in enumerate(codes)}}
@@ -123,11 +131,10 @@ def _whole_entries(task: SplitTask) -> tuple[Int32, Int32, Int32, Int32]:
     order = uniform_order(rows.pop("word"))
     order = order[counting_order(place[order], len(task.entries))]
     rows = {name: values[order] for name, values in rows.items()}
-    real = task.entries - task.counterfeits
+    real = task.entries - task.counterfeits.number
     if (starts_of(place, len(real)) != np.concatenate([[0], np.cumsum(real)])).any():
         raise AssertionError("the staged rows of a slot are as many as planned")
-    # The counterfeits of a list come after its rows.
-    where = np.repeat(np.cumsum(task.entries) - task.entries, real) + _positions(real)
+    where = np.flatnonzero(~task.counterfeits.marks(task.entries))
     row = np.full(int(task.entries.sum()), COUNTERFEIT, np.int32)
     row[where] = rows.pop("row")
     codes = np.zeros((len(rows), len(row)), np.int32)
@@ -143,18 +150,10 @@ def _cut_entries(task: SplitTask) -> tuple[Int32, Int32, Int32, Int32]:
     joined = {name: np.concatenate([one[name] for one in lists]) for name in lists[0]}
     place = np.repeat(np.arange(task.part.first_place, task.part.end_place, dtype=np.int32), task.entries)
     row, position = joined.pop("row"), joined.pop("position")
-    return row.astype(np.int32), _codes(joined, len(row)), place, position.astype(np.int32)
+    codes = np.stack([joined[f"q{number}"] for number in range(len(joined))])
+    return row.astype(np.int32), codes.astype(np.int32), place, position.astype(np.int32)
 
 
 def _positions(sizes: Int64) -> Int64:
     """The position of each entry in its list, for lists of these sizes."""
     return np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-
-
-def _codes(fields: dict[str, AnyArray], length: int) -> Int32:
-    """The codes of entries, int32[d, length]; those behind the last row are counterfeits and have none that matter."""
-    codes = np.full((len(fields), length), MISSING, np.int32)
-    for number in range(len(fields)):
-        own = fields[f"q{number}"]
-        codes[number, : len(own)] = own
-    return codes

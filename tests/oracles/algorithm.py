@@ -291,7 +291,7 @@ def _plan(technique: Any, snapshot: Snapshot, state: Any, draw: Draw) -> Buckete
             for module in (blocks, eligibility):
                 patches.enter_context(patch.object(module, "keyed_permutation", lambda *_: orders.pop(0)))
         if draw.pad_places is not None:
-            patches.enter_context(patch.object(layout, "_pad_places", lambda *_: draw.pad_places))
+            patches.enter_context(patch.object(layout, "pad_places", lambda *_: draw.pad_places))
         if draw.allocation is not None:
             columns = [draw.order, draw.allocation, draw.surplus]
             columns = columns if technique.balancing != "filled" else [draw.allocation]

@@ -102,11 +102,11 @@ def test_parts_give_the_same_releases(tmp_path: Path, balancing: Any, chunk_rows
     assert balancing != "median" or sum(sum(one.withheld.values()) for one in done) > 0
 
 
-@pytest.mark.parametrize("rule", ["refuse", "blocks", "defer"])
-@pytest.mark.parametrize("balancing", ["blind", "median"])
+@pytest.mark.parametrize(
+    ("balancing", "rule"),
+    [("blind", "refuse"), ("blind", "blocks"), ("blind", "defer"), ("median", "refuse"), ("median", "blocks")],
+)
 def test_values_that_are_too_frequent(tmp_path: Path, balancing: Any, rule: Any) -> None:
-    if (balancing, rule) == ("median", "defer"):
-        pytest.skip("the median does not go with defer")
     technique = MInvariance(m=3, balancing=balancing, not_eligible=rule)
     done = compare(technique, snapshots(2, 120, frequent=0.5), tmp_path, 31)
     assert bool(done) == (rule != "refuse")
@@ -156,6 +156,14 @@ def test_partial_blocks(tmp_path: Path, regions: list[int], balancing: Any, cut:
     series = snapshots(11, 700, frequent=0.5, changes=True)
     assert len(compare(technique, series, tmp_path, 97)) == 4
     assert regions == ([] if cut == "none" else [2, 2, 2, 2])  # one value is too frequent for smaller ones
+
+
+@pytest.mark.parametrize("most", [1 << 18, 60])
+def test_padding(tmp_path: Path, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(list_cuts, "MOST_ENTRIES", most)
+    done = compare(MInvariance(m=3, not_eligible="pad"), snapshots(13, 150, frequent=0.5), tmp_path, 40)
+    assert len(done) == 4
+    assert all(one.auxiliary.total > 0 for one in done)
 
 
 @pytest.mark.parametrize("moves", [False, True])
@@ -231,7 +239,8 @@ def test_mondrian_with_hardly_anyone(tmp_path: Path, people: int) -> None:
     ("technique", "said"),
     [
         (MInvariance(m=3), ""),
-        (MInvariance(m=3, not_eligible="pad"), "not_eligible: pad"),
+        (MInvariance(m=3, not_eligible="pad"), ""),
+        (MInvariance(m=3, not_eligible="pad", balancing="filled"), "not_eligible: pad with balancing: filled"),
         (MInvariance(m=3, regions="sizes", not_eligible="partial-blocks", on_qi_change="refuse"), ""),
         (Mondrian(k=3), ""),
         (Mondrian(k=3, cuts="relaxed"), "cuts: relaxed"),

@@ -28,6 +28,10 @@ class PartitionedTechnique(Protocol[S]):
         """The parameters that are computed in memory only; empty if a release can be computed in parts."""
         ...
 
+    def new_row_memory(self, attributes: int) -> int:
+        """The bytes that a new person takes in memory before there are groups, if the rows are not all in tasks."""
+        ...
+
     def release_in_parts(
         self, snapshot: Snapshot, state: S, rng: np.random.Generator, engine: Engine
     ) -> tuple[PartitionedRelease, S]:

@@ -19,10 +19,10 @@ from reanon_core.model.arrays import Int32, Int64
 from reanon_core.partitioned.division_tasks import DivisionColumns, JoinTask, join_range, rows_where
 from reanon_core.partitioned.row_ranges import PoolColumns, RowRange, SnapshotColumns
 
-CUT_BYTES = 48
-"""What a new row takes in memory while regions are cut."""
-BLOCK_BYTES = 48
-"""What a new row takes in memory while partial blocks are made."""
+CUT_ROW, CUT_CODE = 24, 8
+"""The bytes that a new row takes while regions are cut, and for each of its codes."""
+BLOCK_ROW = 40
+"""The bytes that a new row takes while partial blocks are made."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +33,10 @@ class NewPools:
     counts: Int64  # [regions, values]
 
 
-def bytes_of_new_row(options: BucketOptions) -> int:
-    """What each new row takes in memory, beside what every release in parts takes."""
-    return max(
-        CUT_BYTES * (options.regions != "none"),
-        BLOCK_BYTES * (options.not_eligible == "partial-blocks"),
-    )
+def new_row_memory(options: BucketOptions, attributes: int) -> int:
+    """The bytes that a new row takes in memory, before there are groups; 0 if tasks over ranges do everything."""
+    cut = CUT_ROW + CUT_CODE * attributes if options.regions != "none" else 0
+    return max(cut, BLOCK_ROW if options.not_eligible == "partial-blocks" else 0)
 
 
 def new_pools(

@@ -68,7 +68,7 @@ def part_sizes(series: "Series", people: int | None, guess: int | None = None) -
         return None
     need = memory_need(series, people) or 0
     if not reason:
-        need = LEAST_IN_PARTS + people * ROW_IN_PARTS
+        need = LEAST_IN_PARTS + people * _row_in_parts(series)
         if need <= limit:
             return sizes
     advice = "publish fewer people or columns, or use a machine with more memory"
@@ -124,6 +124,14 @@ def _memory_alone(series: "Series") -> str:
         return f"{technique.name}{form} can be computed in memory only"
     options = technique.in_memory_only()
     return f"{options} can be computed in memory only" if options else ""
+
+
+def _row_in_parts(series: "Series") -> int:
+    """The bytes that a person takes in memory although the release is computed in parts, if everyone is new."""
+    technique = series.technique
+    if not isinstance(technique, PartitionedTechnique):
+        return ROW_IN_PARTS
+    return max(ROW_IN_PARTS, technique.new_row_memory(len(series.schema.quasi_identifiers)))
 
 
 def _sizes(limit: int, at_a_time: int) -> PartSizes:

@@ -1,7 +1,7 @@
 """`make bench-scale`: releases of one and ten million rows against DuckDB's own read, shuffle and write of the table.
 
     python tests/benchmarks/scale.py [--rows 1000000,10000000] [--releases 1] [--threads 0] [--folder DIR] [--json F]
-        [--engine "{embedded: {memory_limit: 2GB}}"]
+        [--engine "{embedded: {memory_limit: 2GB}}"] [--technique "{name: mondrian, k: 6}"]
 
 Every measurement is a process of its own: CPU seconds without the imports, wall seconds, and the peak of its memory
 above what it held before it began. Pages of mapped files count too, although the system may take them back at any
@@ -35,6 +35,7 @@ PART = 500_000
 COLUMNS = ("gender", "education", "birthplace")
 RENEWED = 0.1
 """The share of people that is replaced from release to release."""
+TECHNIQUE = "{name: m-invariance, m: 6}"
 SERIES = """\
 series: census
 source: {{path: "snapshots/{{release}}.parquet", id: person}}
@@ -45,12 +46,14 @@ quasi_identifiers:
   education: {{kind: categorical, taxonomy: {taxonomies}/education.csv}}
   birthplace: {{kind: categorical, taxonomy: {taxonomies}/birthplace.csv}}
 sensitive: {{column: occupation, values: [{values}]}}
-technique: {{name: m-invariance, m: 6}}
+technique: {technique}
 publish: {{formats: [parquet], report: false}}
 {threads}{engine}"""
 
 
-def write_series(folder: Path, rows: int, releases: int, threads: int, engine: str = "") -> None:
+def write_series(
+    folder: Path, rows: int, releases: int, threads: int = 0, engine: str = "", technique: str = TECHNIQUE
+) -> None:
     """The snapshots and the description of a series of so many people, of whom a tenth is replaced each time."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -80,6 +83,7 @@ def write_series(folder: Path, rows: int, releases: int, threads: int, engine: s
         values=", ".join(json.dumps(value) for value in generate.labels["occupation"]),
         threads=f"threads: {threads}\n" if threads else "",
         engine=f"engine: {engine}\n" if engine else "",
+        technique=technique,
     )
     (folder / "series.yaml").write_text(text)
 
@@ -209,7 +213,7 @@ def measure(rows: int, options: argparse.Namespace) -> dict[str, Any]:
     """Everything about one size."""
     folder = Path(tempfile.mkdtemp(prefix="reanon-scale-", dir=options.folder))
     try:
-        write_series(folder, rows, options.releases, options.threads, options.engine)
+        write_series(folder, rows, options.releases, options.threads, options.engine, options.technique)
         theirs, ours = in_a_process("baseline", folder), in_a_process("published", folder)
         found = {name: round(number, 3) for name, number in ours.items()}
         return {"rows": rows, "DuckDB cpu": round(theirs["cpu"], 3), **found, "ratio": ours["cpu"] / theirs["cpu"]}
@@ -224,6 +228,7 @@ def main() -> int:
     options.add_argument("--releases", type=int, default=1)
     options.add_argument("--threads", type=int, default=0, help="0: as many as there are cores")
     options.add_argument("--engine", default="", help="the key `engine` of series.yaml")
+    options.add_argument("--technique", default=TECHNIQUE, help="the key `technique`")
     options.add_argument("--folder", type=Path)
     options.add_argument("--json", type=Path)
     options.add_argument("--measure", choices=("baseline", "published"))

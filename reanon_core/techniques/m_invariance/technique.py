@@ -34,6 +34,7 @@ from reanon_core.model.reading import Reading
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.partitioned.bucketed_release import BucketedRelease, in_memory_only, release_in_parts
+from reanon_core.partitioned.new_pools import new_row_memory
 from reanon_core.protocols import Declaration, Promise
 from reanon_core.recoding.attribute_scales import grown_extent, length_scales
 from reanon_core.techniques.m_invariance.fit import FIT
@@ -142,6 +143,10 @@ class MInvariance:
     def in_memory_only(self) -> str:
         """The parameters that are computed in memory only; empty if a release can be computed in parts."""
         return in_memory_only(self)
+
+    def new_row_memory(self, attributes: int) -> int:
+        """The bytes that a new person takes in memory while regions are cut or partial blocks are made."""
+        return new_row_memory(self, attributes)
 
     def release_in_parts(
         self, snapshot: Snapshot, state: MInvarianceState, rng: np.random.Generator, engine: Engine

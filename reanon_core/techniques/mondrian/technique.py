@@ -185,6 +185,10 @@ class Mondrian:
         }
         return " and ".join(option for option, applies in needs.items() if applies)
 
+    def new_row_memory(self, attributes: int) -> int:  # noqa: ARG002  all rows are in tasks
+        """The bytes that a new person takes in memory before there are groups: none."""
+        return 0
+
     def release_in_parts(
         self, snapshot: Snapshot, state: MondrianState, rng: np.random.Generator, engine: Engine
     ) -> tuple[PartitionedRelease, MondrianState]:

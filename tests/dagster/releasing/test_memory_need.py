@@ -1,5 +1,6 @@
 """A release that does not fit into memory is computed in parts, or refused with a number before it is computed."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ from reanon_dagster.cli import main
 from reanon_dagster.releasing import memory_need
 from reanon_dagster.series.series_file import load_series
 
-IN_MEMORY = SERIES.replace("m: 3}", "m: 3, not_eligible: pad}")
+IN_MEMORY = SERIES.replace("m: 3}", "m: 3, not_eligible: pad, balancing: filled}")
 """What a release of this series takes must fit into memory."""
 LIMIT = "engine: {embedded: {memory_limit: 301MB}}\n"
 LIMITED = IN_MEMORY + LIMIT
@@ -22,7 +23,7 @@ def test_the_sentence_has_the_need_and_the_limit_and_nothing_is_written(tmp_path
     assert main(["publish", str(path)]) == 1
     said = capsys.readouterr().err
     assert "a release of 30,000 people with m-invariance takes about 3" in said
-    assert "more than the 301 MB that it may take, and not_eligible: pad can be computed in memory only" in said
+    assert "more than the 301 MB that it may take, and not_eligible: pad with balancing: filled can be " in said
     assert "engine.embedded.memory_limit" in said
     assert not (tmp_path / "private").exists()
     assert not (tmp_path / "published").exists()
@@ -71,6 +72,21 @@ def test_what_does_not_fit_is_computed_in_parts_until_not_even_these_fit(tmp_pat
         memory_need.part_sizes(series, 200_000_000)
 
 
+def test_regions_and_partial_blocks_need_more_in_parts(tmp_path) -> None:
+    needs = {}
+    for name, option in {
+        "a": "",
+        "b": ", not_eligible: blocks, regions: sizes",
+        "c": ", not_eligible: partial-blocks",
+    }.items():
+        text = SERIES.replace("m: 3}", f"m: 3{option}}}") + LIMIT
+        series = load_series(write_series(tmp_path / name, text=text), lazily=True)
+        with pytest.raises(Refused) as refused:
+            memory_need.part_sizes(series, 10**9)
+        needs[name] = re.search(r"takes about ([\d.]+) GB", str(refused.value)).group(1)
+    assert needs == {"a": "25.1", "b": "40.1", "c": "40.1"}
+
+
 def test_a_guess_decides_where_the_number_of_rows_is_not_known(tmp_path) -> None:
     series = load_series(write_series(tmp_path / "a", text=SERIES + LIMIT), lazily=True)
     assert memory_need.part_sizes(series, None, guess=10) is None
@@ -92,7 +108,7 @@ def test_spark_computes_every_release_in_parts_or_none(tmp_path) -> None:
     series = load_series(write_series(tmp_path / "a", text=SERIES + spark), lazily=True)
     assert memory_need.part_sizes(series, 10) is not None
     series = load_series(write_series(tmp_path / "b", text=IN_MEMORY + spark), lazily=True)
-    with pytest.raises(Refused, match=r"not_eligible: pad can be computed in memory only; use engine: embedded"):
+    with pytest.raises(Refused, match=r"balancing: filled can be computed in memory only; use engine: embedded"):
         memory_need.part_sizes(series, 10)
 
 

@@ -29,6 +29,7 @@ TECHNIQUES = {
     "blind": "{name: m-invariance, m: 3}",
     "median": "{name: m-invariance, m: 3, balancing: median}",
     "blocks": "{name: m-invariance, m: 5, not_eligible: blocks}",
+    "regions": "{name: m-invariance, m: 2, balancing: median, not_eligible: partial-blocks, regions: sizes}",
     "mondrian": "{name: mondrian, k: 4, ell: 3}",
 }
 
@@ -150,8 +151,8 @@ main(["publish", path, "--seed", "3", "--quiet"])
 @QUIET
 @needs_spark
 def test_spark_publishes_the_same_later_release(tmp_path: Path) -> None:
-    whole = series_in(tmp_path / "whole", TECHNIQUES["median"])
-    spark = series_in(tmp_path / "spark", TECHNIQUES["median"])
+    whole = series_in(tmp_path / "whole", TECHNIQUES["regions"])
+    spark = series_in(tmp_path / "spark", TECHNIQUES["regions"])
     assert main(["backfill", str(whole), "--seed", "3", "--quiet"]) == 0
     assert main(["backfill", str(spark), "--to", "r4", "--seed", "3", "--quiet"]) == 0
     spark.write_text(spark.read_text() + SPARK)

@@ -71,6 +71,11 @@ def is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def is_number(value: object) -> bool:
+    """Whether the value is a number; true and false are not."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def least_m_problems(m: object) -> Iterator[Problem]:
     """What is wrong with m: one value protects no one."""
     if not isinstance(m, int) or not is_whole(m) or m < 2:

@@ -38,6 +38,7 @@ class CountedRows:
 
     divided: DivisionColumns
     pools: PoolColumns
+    counts: BucketCounts
     plan: CountPlan
     old: Int64  # [slots] the old rows of each slot, and new ones that join them
     new: Int64  # [values] new rows
@@ -94,6 +95,7 @@ def count_rows(
     return CountedRows(
         divided=divided,
         pools=pools.columns,
+        counts=bucket_counts,
         plan=plan,
         old=_lengthened(old, plan.signatures),
         new=pool,

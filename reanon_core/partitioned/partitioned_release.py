@@ -1,8 +1,10 @@
 """A release that was computed in parts."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from reanon_core.model.arrays import Int64
+from reanon_core.model.packing import Packable
 from reanon_core.model.release import Auxiliary, Release
 from reanon_core.model.trace import Trace
 from reanon_core.recoding.attribute_scales import Extremes
@@ -18,3 +20,5 @@ class PartitionedRelease:
     withheld: dict[str, int]
     extent: Int64  # [2, d]
     extremes: Extremes
+    count_record: Mapping[str, Packable] = field(default_factory=dict)
+    """What was decided over counts, for the private record."""

@@ -110,5 +110,6 @@ def judged_candidate(
         seconds=time.perf_counter() - began,
         forgotten=len(view.summary.marks),
         query_error=error,
+        count_record=publication.count_record,
         accepted=accepted,
     )

@@ -17,12 +17,13 @@ from reanon_dagster.report.pages.page_template import page
 from reanon_dagster.report.pages.pictures import columns, lines, paired_bars
 from reanon_dagster.report.pages.public_page import promise_of
 from reanon_dagster.report.pages.release_numbers import fewest_values, group_sizes, size_counts, sized_things, widths
+from reanon_dagster.report.planned_values import planned_values
 from reanon_dagster.report.stored_releases import StoredReleases
 
 if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
 
-MOST_PAIRS = 15
+MOST_PAIRS, MOST_VALUES = 15, 15
 
 
 def internal_report(
@@ -77,6 +78,7 @@ def internal_report(
             for one in shown
         ],
         pairs=pairs[:MOST_PAIRS],
+        planned=planned_values(stored.count_record, schema.sensitive.values)[:MOST_VALUES],
         churn=churn(releases, [one.snapshot.in_table() for one in ledger.entries]),
         refusals=stored.refusals,
         accepted=stored.accepted,

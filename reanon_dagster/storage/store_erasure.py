@@ -44,6 +44,8 @@ def write_erasure(connection: "duckdb.DuckDBPyConnection", schema: Schema, chang
             _write_person(connection, position, entry, change)
             query = "UPDATE private.releases SET candidate_digest = ? WHERE position = ?"
             connection.execute(query, [digest, position])
+            # In a bucket of few people the counts tell their values.
+            connection.execute("DELETE FROM private.count_records WHERE position = ?", [position])
         latest = change.mark.releases - 1
         write_state(connection, latest, change.state)
         for check, memory in change.memories.items():

@@ -17,6 +17,8 @@ LATER_STATEMENTS = (
     "CREATE TABLE IF NOT EXISTS private.person_traces (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
     # How far off a typical count is: about the truth, so it is private.
     "CREATE TABLE IF NOT EXISTS private.query_errors (position INTEGER PRIMARY KEY, error DOUBLE)",
+    # What was counted, and what balancing and assignment decided over the counts.
+    "CREATE TABLE IF NOT EXISTS private.count_records (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
     # Audits that failed after publication: no release is published until a person has lifted them.
     """CREATE TABLE IF NOT EXISTS private.halts (
         release TEXT NOT NULL, halted TIMESTAMP NOT NULL, reason TEXT NOT NULL, lifted TIMESTAMP, because TEXT)""",

@@ -129,6 +129,9 @@ def _write_release(connection: "duckdb.DuckDBPyConnection", change: Commit) -> N
         snapshot, shown, trace = entry.snapshot, entry.release, entry.trace
         forget_pages(snapshot.persons, snapshot.qi, snapshot.sensitive, snapshot.other, trace.persons, trace.rows)
         forget_pages(shown.group, shown.sensitive, shown.other, shown.boxes.low, shown.boxes.high, shown.boxes.missing)
+    if change.count_record:
+        query = "INSERT INTO private.count_records VALUES (?, ?)"
+        connection.execute(query, [record.position, pack(change.count_record)])
     _write_memories(connection, change)
     _write_documents(connection, change)
     connection.execute(

@@ -11,6 +11,7 @@ from reanon_core.bucketing.assignment import Assignment
 from reanon_core.bucketing.balancing import Balancing
 from reanon_core.bucketing.bucketed_plan import BucketedPlan, placed_signatures, row_groups, withheld_reasons
 from reanon_core.bucketing.count_plan import assign_new_rows, balance_buckets
+from reanon_core.bucketing.count_record import CountRecord
 from reanon_core.bucketing.division import Division
 from reanon_core.bucketing.options import (
     CHOICES,
@@ -21,6 +22,7 @@ from reanon_core.bucketing.options import (
     block_problems,
     bucket_caution,
     choice_problems,
+    is_number,
     is_whole,
     least_m_problems,
     refuse_other_columns,
@@ -205,6 +207,7 @@ class CorSplit:
             groups=found.groups,
             counterfeits=found.counterfeits,
             withheld={**withheld, LIFESPAN_REACHED: expired} if expired else withheld,
+            count_record=CountRecord(divided.counts, assigned).packed(),
             division=Division(_for_all_rows(divided.division.entry, kept, -1), divided.division.changed),
             signatures=assigned.signatures,
             signature=_for_all_rows(signature, kept, -1),
@@ -248,7 +251,7 @@ class CorSplit:
         shares = [
             Problem(key, f"be a number above 0 and {rule}", str(getattr(self, key)))
             for key, rule, most in (("p", "below 1", 1 - 1e-12), ("threshold", "at most 1", 1.0))
-            if not _is_number(getattr(self, key)) or not 0 < getattr(self, key) <= most
+            if not is_number(getattr(self, key)) or not 0 < getattr(self, key) <= most
         ]
         yield from shares
         if not shares and is_whole(self.m) and self.m >= 2:
@@ -284,10 +287,6 @@ class CorSplit:
                 persons=snapshot.persons[~kept],
             )
         return kept
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _for_all_rows(values: Int32, kept: Bool, fill: int) -> Int32:

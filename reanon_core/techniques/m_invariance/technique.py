@@ -11,6 +11,7 @@ from reanon_core.bucketing.balancing import Balancing
 from reanon_core.bucketing.bucket_split import split_buckets
 from reanon_core.bucketing.bucketed_plan import BucketedPlan, placed_signatures, row_groups, withheld_reasons
 from reanon_core.bucketing.count_plan import assign_new_rows, balance_buckets
+from reanon_core.bucketing.count_record import CountRecord
 from reanon_core.bucketing.options import (
     CHOICES,
     FORMER_DEFAULTS,
@@ -134,6 +135,7 @@ class MInvariance:
             withheld=withheld_reasons(
                 deferred=int(divided.withheld.sum()), surplus=int(assigned.surplus.sum()), stranded=divided.stranded
             ),
+            count_record=CountRecord(divided.counts, assigned).packed(),
             division=divided.division,
             signatures=assigned.signatures,
             signature=placed_signatures(divided.old_slot, found.signature, assigned.signatures),

@@ -67,7 +67,8 @@ def lines(releases: Sequence[str], numbers: Mapping[str, Sequence[float | None]]
             colour, style = STYLES[at % len(STYLES)]
             known = [(place, value) for place, value in enumerate(values) if value is not None]
             across, height = [place for place, _ in known], [value for _, value in known]
-            axes.plot(across, height, style, marker=MARKERS[at % len(MARKERS)], color=colour, label=name, zorder=3 + at)
+            marker = MARKERS[at % len(MARKERS)]  # not clipped: the greatest number may be at the upper end
+            axes.plot(across, height, style, marker=marker, color=colour, label=name, zorder=3 + at, clip_on=False)
         step = -(-len(releases) // MOST_TICKS)
         shown = range(0, len(releases), max(1, step))
         axes.set_xticks(list(shown), [releases[at] for at in shown])

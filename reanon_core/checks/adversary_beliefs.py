@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reanon_core.checks.groups import hosting_groups
+from reanon_core.checks.growing_list import GrowingList
 from reanon_core.checks.posterior import GroupPosteriors
 from reanon_core.checks.window_counts import WindowCounts
 from reanon_core.model.arrays import Bool, Float64, Int32, Int64
@@ -72,20 +73,16 @@ class PastBeliefs:
         """Some people at a time: which of these, who ascend, and the beliefs about everyone in the same stretch."""
         everyone = np.union1d(self.persons, persons)
         for first in range(0, len(everyone), PEOPLE_AT_ONCE):
-            ends = everyone[first : first + PEOPLE_AT_ONCE][[0, -1]]
-            (here, known), (here_end, known_end) = (
-                (int(persons.searchsorted(end, side)), int(self.persons.searchsorted(end, side)))
-                for end, side in zip(ends, ("left", "right"), strict=True)
-            )
-            yield slice(here, here_end), self._of_rows(known, known_end)
+            some = everyone[first : first + PEOPLE_AT_ONCE]
+            here = slice(persons.searchsorted(some[0]), persons.searchsorted(some[-1], "right"))
+            known = slice(self.persons.searchsorted(some[0]), self.persons.searchsorted(some[-1], "right"))
+            yield here, self._of_rows(known)
 
-    def _of_rows(self, first: int, end: int) -> "PastBeliefs":
+    def _of_rows(self, rows: slice) -> "PastBeliefs":
         """The beliefs about people who follow each other."""
-        own = slice(*self.entry.searchsorted([first, end]))
-        entry = self.entry[own] - first
-        return replace(
-            self, persons=self.persons[first:end], entry=entry, state=self.state[own], weight=self.weight[own]
-        )
+        own = slice(*self.entry.searchsorted([rows.start, rows.stop]))
+        entry = self.entry[own] - rows.start
+        return replace(self, persons=self.persons[rows], entry=entry, state=self.state[own], weight=self.weight[own])
 
 
 def expected_values(entry: Entry, past: PastBeliefs, background: Background) -> tuple[Float64, PastBeliefs]:
@@ -116,7 +113,8 @@ def _expected(
         mixed: Float64 = matrix @ tables[0] + (matrix @ ~own[0])[:, None] * prior
         return mixed
     dense = matrix.toarray()
-    return np.einsum("ns,nsv->nv", dense, tables) + (dense * ~own).sum(axis=1)[:, None] * prior
+    summed: Float64 = np.einsum("ns,nsv->nv", dense, tables) + (dense * ~own).sum(axis=1)[:, None] * prior
+    return summed
 
 
 def revise_beliefs(
@@ -130,26 +128,18 @@ def revise_beliefs(
     shown = np.zeros((entry.release.boxes.count, expected.shape[1]))
     np.add.at(shown, (entry.release.group, entry.release.sensitive), 1)
     known = GroupPosteriors.of(posterior, expected, hosting_groups(entry), shown)
-    parts, people = [], 0
+    room = len(past.entry) + expected.size
+    entry_list, states = GrowingList(np.int64, room), GrowingList(np.int64, room)
+    weights, people = GrowingList(np.float64, room), 0
     for rows, some in past.stretches(persons):
         extended = _extended(persons[rows], row_class[rows], some, background, expected[rows], known.rows(rows), mode)
         part = _with_rows(some, persons[rows], *extended)
-        parts.append((part.persons, part.entry + people, part.state, part.weight))
+        entry_list.extend(part.entry + people)
+        states.extend(part.state)
+        weights.extend(part.weight)
         people += len(part.persons)
-    return _joined(parts, past.counts)
-
-
-def _joined(parts: list[tuple[Int64, Int64, Int64, Float64]], counts: WindowCounts) -> PastBeliefs:
-    """The beliefs about the people of all parts. Each list is emptied, so that its memory is free for the next."""
-    none = np.empty(0, np.int64)
-    lists: list[list[Any]] = [list(column) for column in zip(*parts, strict=True)] or [[], [], [], []]
-    parts.clear()
-    joined = []
-    for column, empty in zip(lists, (none, none, none, np.empty(0)), strict=True):
-        joined.append(np.concatenate(column) if column else empty)
-        column.clear()
-    persons, entry, state, weight = joined
-    return PastBeliefs(persons, entry, state, weight, counts)
+    everyone = np.union1d(past.persons, persons)
+    return PastBeliefs(everyone, entry_list.array(), states.array(), weights.array(), past.counts)
 
 
 def _extended(

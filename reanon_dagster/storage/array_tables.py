@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 NUMBERS_WORTH_A_TABLE = 1 << 18
 IN_TABLES = "in tables of their own"
 """The packed field that says which arrays have a table of their own, and their shapes."""
+ARRAY_OF = " array of "
+"""What stands in the name of a table between the array and its owner."""
 VALUE = "value"
 NUMBER = "number of the row"
 ROWS_AT_ONCE = 8 * 122_880
@@ -111,14 +113,19 @@ def array_table(owner: str, name: str) -> str:
     return 'private."' + f"{name}{_of(owner)}".replace('"', '""') + '"'
 
 
+def private_tables(connection: "duckdb.DuckDBPyConnection") -> list[str]:
+    """The names of the private tables."""
+    query = "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'private'"
+    return [name for (name,) in connection.execute(query).fetchall()]
+
+
 def _of(owner: str) -> str:
-    return f" array of {owner}"
+    return f"{ARRAY_OF}{owner}"
 
 
 def _stored_arrays(connection: "duckdb.DuckDBPyConnection", owner: str) -> set[str]:
     """The names of the arrays that have tables of their own."""
-    query = "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'private'"
-    tables = (name for (name,) in connection.execute(query).fetchall())
+    tables = private_tables(connection)
     return {name.removesuffix(_of(owner)) for name in tables if name.endswith(_of(owner))}
 
 

@@ -4,7 +4,7 @@ The rest is packed. A memory of few people is packed whole, which is faster then
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +14,10 @@ from reanon_core.model.arrays import AnyArray
 from reanon_core.model.packing import Packable, pack, unpack
 from reanon_core.protocols import Memory
 from reanon_dagster.storage.array_tables import (
+    ARRAY_OF,
     ArrayInMemory,
     new_column,
+    private_tables,
     read_arrays,
     row_batches,
     table_rows,
@@ -31,6 +33,8 @@ PERSONS = "persons"
 """The array that has an entry for each row of the table."""
 IN_TABLE = "in the table"
 """The packed field that says which arrays are in the table, and how."""
+PEOPLE_OF = "people of "
+"""How the name of a table begins that has a row for each person."""
 MOST_COLUMNS = 64
 """The most columns that one array of two dimensions becomes."""
 STATE = "state"
@@ -47,6 +51,16 @@ def write_memory(connection: "duckdb.DuckDBPyConnection", position: int, check: 
     """Write what a check remembers in place of what is there."""
     packed = _written(connection, check, memory)
     connection.execute("INSERT OR REPLACE INTO private.memories VALUES (?, ?, ?)", [position, check, packed])
+
+
+def drop_tables_of_others(connection: "duckdb.DuckDBPyConnection", checks: Iterable[str]) -> None:
+    """Drop what other checks than these remembered: pseudonyms that no later release would replace."""
+    owners = {STATE, *checks}
+    for table in private_tables(connection):
+        owner = table.removeprefix(PEOPLE_OF) if table.startswith(PEOPLE_OF) else table.partition(ARRAY_OF)[2]
+        if owner and owner not in owners:
+            name = table.replace('"', '""')
+            connection.execute(f'DROP TABLE private."{name}"')
 
 
 def read_state(
@@ -69,7 +83,7 @@ def read_memories(
 
 
 def _table(owner: str) -> str:
-    return 'private."people of ' + owner.replace('"', '""') + '"'
+    return f'private."{PEOPLE_OF}' + owner.replace('"', '""') + '"'
 
 
 def _written(connection: "duckdb.DuckDBPyConnection", owner: str, memory: Memory) -> bytes:

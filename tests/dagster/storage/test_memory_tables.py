@@ -1,10 +1,12 @@
 """State and memories of many people as tables: what is read is what was written, and releases do not change."""
 
+from datetime import date
 from pathlib import Path
 
 import duckdb
 import numpy as np
 import pytest
+from builders.series import SERIES, lively, write_series
 from pins.case import Case
 from pins.cases import BPG, COR_SPLIT, JS_REDUCE, M_INVARIANCE, MONDRIAN, SEQUENTIAL
 from pins.runner import run, write
@@ -12,6 +14,8 @@ from pins.runner import run, write
 from reanon_core.engine.column_folder import ColumnFolder
 from reanon_core.model import arrays
 from reanon_core.model.packing import pack, unpack
+from reanon_dagster.releasing.release import publish_release
+from reanon_dagster.series.series_file import load_series
 from reanon_dagster.storage import array_tables, memory_tables
 from reanon_dagster.storage.memory_tables import (
     IN_TABLE,
@@ -140,6 +144,25 @@ def test_every_technique_publishes_the_same_from_tables(
     assert files[0]
     assert files[0] == files[1]
     assert kept[0] == kept[1]
+
+
+@pytest.mark.usefixtures("tables")
+def test_the_tables_of_a_check_that_a_series_no_longer_has_are_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(array_tables, "NUMBERS_WORTH_A_TABLE", 1)
+    text = SERIES.replace("{name: m-invariance, m: 3}", "{name: js-reduce, k: 3, t: 0.9, j: 2}")
+    path = write_series(tmp_path, text=f"{text}checks: [{{name: k-over-history, k: 2}}]\n", snapshots=lively(2))
+    publish_release(load_series(path), "r1", date(2030, 1, 1))
+    path.write_text(path.read_text().partition("checks:")[0])
+    owners = []
+    for release in (None, "r2"):
+        if release:
+            publish_release(load_series(path), release, date(2030, 1, 1))
+        with duckdb.connect(str(load_series(path).private_folder / "store.duckdb"), read_only=True) as store:
+            tables = array_tables.private_tables(store)
+        owners.append({table.partition(" of ")[2] for table in tables if " of " in table})
+    assert owners == [{"state", "js-divergence", "k-over-history"}, {"state", "js-divergence"}]
 
 
 @pytest.mark.usefixtures("tables")

@@ -3,15 +3,20 @@
 It follows the paper's definitions with sparse matrices: Q has a row for each person and a column for each state that
 the person's past may have led to. A window of past values is a number in base 2 ** 15 whose last digit is the latest
 value, so that windows keep their numbers when values are added.
+
+No person's row depends on another's, so Q is computed for some people at a time: it takes many times the memory of what
+is remembered.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from reanon_core.checks.groups import hosting_groups
-from reanon_core.checks.posterior import group_posteriors
+from reanon_core.checks.growing_list import GrowingList
+from reanon_core.checks.posterior import GroupPosteriors
 from reanon_core.checks.window_counts import WindowCounts
 from reanon_core.model.arrays import Bool, Float64, Int32, Int64
 from reanon_core.model.background import START, Background
@@ -20,6 +25,9 @@ from reanon_core.protocols import Memory
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+PEOPLE_AT_ONCE = 1 << 13
+"""Of how many people Q is computed at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +69,21 @@ class PastBeliefs:
         own: Memory = {"persons": self.persons, "entry": self.entry, "state": self.state, "weight": self.weight}
         return {**own, **self.counts.packed()}
 
+    def stretches(self, persons: Int64) -> Iterator[tuple[slice, "PastBeliefs"]]:
+        """Some people at a time: which of these, who ascend, and the beliefs about everyone in the same stretch."""
+        everyone = np.union1d(self.persons, persons)
+        for first in range(0, len(everyone), PEOPLE_AT_ONCE):
+            some = everyone[first : first + PEOPLE_AT_ONCE]
+            here = slice(persons.searchsorted(some[0]), persons.searchsorted(some[-1], "right"))
+            known = slice(self.persons.searchsorted(some[0]), self.persons.searchsorted(some[-1], "right"))
+            yield here, self._of_rows(known)
+
+    def _of_rows(self, rows: slice) -> "PastBeliefs":
+        """The beliefs about people who follow each other."""
+        own = slice(*self.entry.searchsorted([rows.start, rows.stop]))
+        entry = self.entry[own] - rows.start
+        return replace(self, persons=self.persons[rows], entry=entry, state=self.state[own], weight=self.weight[own])
+
 
 def expected_values(entry: Entry, past: PastBeliefs, background: Background) -> tuple[Float64, PastBeliefs]:
     """RBKsv of the people in the release [n, values], and the past with this table counted.
@@ -68,14 +91,30 @@ def expected_values(entry: Entry, past: PastBeliefs, background: Background) -> 
     Paper: [RPB12] Section 5.3.
     """
     past = replace(past, counts=past.counts.with_table(entry.snapshot, background))
-    row_class = _classes(entry, background)
-    expectations, matrix, _ = _states_of(entry.trace.persons, past, background)
+    persons, row_class = entry.trace.persons, _classes(entry, background)
+    expected = np.empty((len(persons), past.counts.values))
+    states = _occurring_states(persons, past) if _has_classes(background) else None
+    for rows, some in past.stretches(persons):
+        expected[rows] = _expected(persons[rows], row_class[rows], some, background, states)
+    return expected, past
+
+
+def _expected(
+    persons: Int64, row_class: Int32, past: PastBeliefs, background: Background, states: Int64 | None
+) -> Float64:
+    """RBKsv of some people; with classes, the columns of Q are the states of everyone in the release.
+
+    Otherwise the sums over states would be rounded differently for some people at a time than for all at once.
+    """
+    expectations, matrix, _ = _states_of(persons, past, background, states)
     tables, own = expectations.of_classes(row_class)
     prior = expectations.prior[row_class]
-    if len(tables) == 1:
-        return matrix @ tables[0] + (matrix @ ~own[0])[:, None] * prior, past
+    if not _has_classes(background):
+        mixed: Float64 = matrix @ tables[0] + (matrix @ ~own[0])[:, None] * prior
+        return mixed
     dense = matrix.toarray()
-    return np.einsum("ns,nsv->nv", dense, tables) + (dense * ~own).sum(axis=1)[:, None] * prior, past
+    summed: Float64 = np.einsum("ns,nsv->nv", dense, tables) + (dense * ~own).sum(axis=1)[:, None] * prior
+    return summed
 
 
 def revise_beliefs(
@@ -86,10 +125,33 @@ def revise_beliefs(
     Paper: [RPB12] Algorithm 3: every sequence of values is extended by each value, weighted by its posterior.
     """
     persons, row_class = entry.trace.persons, _classes(entry, background)
-    values = expected.shape[1]
-    shown = np.zeros((entry.release.boxes.count, values))
+    shown = np.zeros((entry.release.boxes.count, expected.shape[1]))
     np.add.at(shown, (entry.release.group, entry.release.sensitive), 1)
-    known = group_posteriors(posterior, expected, hosting_groups(entry), shown)
+    known = GroupPosteriors.of(posterior, expected, hosting_groups(entry), shown)
+    room = len(past.entry) + expected.size
+    entry_list, states = GrowingList(np.int64, room), GrowingList(np.int64, room)
+    weights, people = GrowingList(np.float64, room), 0
+    for rows, some in past.stretches(persons):
+        extended = _extended(persons[rows], row_class[rows], some, background, expected[rows], known.rows(rows), mode)
+        part = _with_rows(some, persons[rows], *extended)
+        entry_list.extend(part.entry + people)
+        states.extend(part.state)
+        weights.extend(part.weight)
+        people += len(part.persons)
+    everyone = np.union1d(past.persons, persons)
+    return PastBeliefs(everyone, entry_list.array(), states.array(), weights.array(), past.counts)
+
+
+def _extended(
+    persons: Int64,
+    row_class: Int32,
+    past: PastBeliefs,
+    background: Background,
+    expected: Float64,
+    known: Float64,
+    mode: str,
+) -> tuple[Int64, Int64, Float64]:
+    """The row, the state and the weight of each sequence of values after one more value."""
     expectations, matrix, states = _states_of(persons, past, background)
     tables, own = expectations.of_classes(row_class)
     if mode == "product" and background.following is None:
@@ -102,10 +164,10 @@ def revise_beliefs(
     row, column, weight = coo.row.astype(np.int64), coo.col.astype(np.int64), coo.data
     none = np.empty(0, np.int64)
     rows, targets, weights = [none], [none], [np.empty(0)]  # there may be no values yet
-    for value in range(values):
+    for value in range(expected.shape[1]):
         share = known[row, value]
         if mode == "filter":
-            table_row = row if len(tables) > 1 else np.zeros_like(row)
+            table_row = row if _has_classes(background) else np.zeros_like(row)
             chance = np.where(
                 own[table_row, column], tables[table_row, column, value], expectations.prior[row_class[row], value]
             )
@@ -115,7 +177,7 @@ def revise_beliefs(
         rows.append(row[used])
         targets.append(_step(states[column[used]], value, background))
         weights.append((share * weight)[used])
-    return _with_rows(past, persons, np.concatenate(rows), np.concatenate(targets), np.concatenate(weights))
+    return np.concatenate(rows), np.concatenate(targets), np.concatenate(weights)
 
 
 def _with_rows(past: PastBeliefs, persons: Int64, row: Int64, state: Int64, weight: Float64) -> PastBeliefs:
@@ -133,28 +195,47 @@ def _with_rows(past: PastBeliefs, persons: Int64, row: Int64, state: Int64, weig
 
 
 def _states_of(
-    persons: Int64, past: PastBeliefs, background: Background
+    persons: Int64, past: PastBeliefs, background: Background, states: Int64 | None = None
 ) -> tuple[StateExpectations, "csr_array", Int64]:
     """The expectations in each state that occurs, the matrix Q of these people, and the states of its columns."""
-    at = past.persons.searchsorted(persons)
-    here = at < len(past.persons)
-    here[here] = past.persons[at[here]] == persons[here]
-    place = np.full(len(past.persons), -1, dtype=np.int64)
-    place[at[here]] = np.flatnonzero(here)
-    mine = np.flatnonzero(place[past.entry] >= 0)
+    here, mine = _remembered(persons, past)
     new = np.flatnonzero(~here)
-    row = np.concatenate([place[past.entry[mine]], new])
+    row = np.concatenate([persons.searchsorted(past.persons[past.entry[mine]]), new])
     state = np.concatenate([past.state[mine], np.full(len(new), START, dtype=np.int64)])
-    matrix, states = _matrix(row, state, np.concatenate([past.weight[mine], np.ones(len(new))]), len(persons))
+    weight = np.concatenate([past.weight[mine], np.ones(len(new))])
+    matrix, states = _matrix(row, state, weight, len(persons), states)
     return _expectations(states, past.counts, background), matrix, states
 
 
-def _matrix(row: Int64, state: Int64, weight: Float64, rows: int) -> tuple["csr_array", Int64]:
-    """Q over the states that occur; entries of one person and state are added up."""
+def _remembered(persons: Int64, past: PastBeliefs) -> tuple[Bool, Int64]:
+    """Which of these people were published before, and the entries about them."""
+    at = past.persons.searchsorted(persons)
+    here = at < len(past.persons)
+    here[here] = past.persons[at[here]] == persons[here]
+    published = np.zeros(len(past.persons), dtype=np.bool_)
+    published[at[here]] = True
+    return here, np.flatnonzero(published[past.entry])
+
+
+def _occurring_states(persons: Int64, past: PastBeliefs) -> Int64:
+    """The states in which these people may be."""
+    states = np.empty(0, np.int64)
+    for rows, some in past.stretches(persons):
+        here, mine = _remembered(persons[rows], some)
+        start = np.full(0 if here.all() else 1, START, dtype=np.int64)
+        states = np.unique(np.concatenate([states, some.state[mine], start]))
+    return states
+
+
+def _matrix(
+    row: Int64, state: Int64, weight: Float64, rows: int, states: Int64 | None = None
+) -> tuple["csr_array", Int64]:
+    """Q over the states that occur, or over given ones; entries of one person and state are added up."""
     from scipy.sparse import coo_array
 
-    states, column = np.unique(state, return_inverse=True)
-    matrix: Any = coo_array((weight, (row, column.reshape(-1))), shape=(rows, len(states))).tocsr()
+    if states is None:
+        states = np.unique(state)
+    matrix: Any = coo_array((weight, (row, states.searchsorted(state))), shape=(rows, len(states))).tocsr()
     return matrix, states
 
 
@@ -184,6 +265,11 @@ def _step(states: Int64, value: int, background: Background) -> Int64:
         return np.full(len(states), START, dtype=np.int64)
     after: Int64 = background.following[states, value].astype(np.int64)
     return after
+
+
+def _has_classes(background: Background) -> bool:
+    """Whether values follow each other differently for people of different classes."""
+    return background.emission is not None and len(background.emission) > 1
 
 
 def _classes(entry: Entry, background: Background) -> Int32:

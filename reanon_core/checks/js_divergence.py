@@ -8,7 +8,7 @@ import numpy as np
 from reanon_core.checks.adversary_beliefs import PastBeliefs, expected_values, revise_beliefs
 from reanon_core.checks.coded_memory import coded_memory
 from reanon_core.checks.groups import hosting_groups, unreadable, unreadable_verdict
-from reanon_core.model.arrays import Float64, Int32
+from reanon_core.model.arrays import Float64, Int32, slices
 from reanon_core.model.background import Background
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.ledger import Entry
@@ -18,6 +18,8 @@ from reanon_core.protocols import Memory
 Engine = Literal["omega", "sum", "sinkhorn"]
 Mode = Literal["product", "filter"]
 ROUNDING = 1e-6
+ROWS_AT_ONCE = 1 << 13
+"""How many people's expectations are normalised at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,12 +105,15 @@ def divergences(expected: Float64, group: Int32, groups: int) -> Float64:
 
     Paper: [RPB12] Section 6.2: the entropy of the mean less the mean of the entropies.
     """
-    total = expected.sum(axis=1, keepdims=True)
-    rows = np.where(total > 0, expected / np.where(total > 0, total, 1), 1 / max(1, expected.shape[1]))
     size = np.maximum(np.bincount(group, minlength=groups), 1)
-    mean = np.zeros((groups, rows.shape[1]))
-    np.add.at(mean, group, rows)
-    within = np.bincount(group, weights=_entropy(rows), minlength=groups) / size
+    mean, entropy = np.zeros((groups, expected.shape[1])), np.empty(len(expected))
+    for part in slices(len(expected), ROWS_AT_ONCE):
+        some = expected[part]
+        total = some.sum(axis=1, keepdims=True)
+        rows = np.where(total > 0, some / np.where(total > 0, total, 1), 1 / max(1, some.shape[1]))
+        np.add.at(mean, group[part], rows)
+        entropy[part] = _entropy(rows)
+    within = np.bincount(group, weights=entropy, minlength=groups) / size
     return np.maximum(_entropy(mean / size[:, None]) - within, 0)
 
 

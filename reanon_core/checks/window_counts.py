@@ -83,16 +83,13 @@ class WindowCounts:
         before[old] = self.ended[at[old]]
         np.add.at(newcomers, (background.classes.of(snapshot.qi)[~old], value[~old]), 1)
         # Every suffix of each person's history: the window cut to each length, each cut once.
-        cuts = np.unique(
-            np.concatenate(
-                [np.stack([np.arange(len(value)), before % BASE**length], axis=1) for length in range(self.memory + 1)]
-            ),
-            axis=0,
-        )
-        window = np.union1d(self.window, cuts[:, 1])
+        cuts = [before % BASE**length for length in range(self.memory + 1)]
+        window = np.unique(np.concatenate([self.window, *(np.unique(cut) for cut in cuts)]))
         table = np.zeros((len(window), values), dtype=np.int64)
         table[window.searchsorted(self.window)] = followed
-        np.add.at(table, (window.searchsorted(cuts[:, 1]), value[cuts[:, 0]]), 1)
+        for length, cut in enumerate(cuts):
+            once = cut != cuts[length - 1] if length else slice(None)
+            np.add.at(table, (window.searchsorted(cut[once]), value[once]), 1)
         persons = np.union1d(self.people, snapshot.persons)
         ended = np.zeros(len(persons), dtype=np.int64)
         ended[persons.searchsorted(self.people)] = self.ended

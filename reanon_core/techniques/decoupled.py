@@ -21,7 +21,7 @@ from reanon_core.recoding.person_boxes import box_people
 
 DECOUPLED_K = 10
 """How many people share a box, if nothing else is said."""
-BOX_MEMORY = 330
+BOX_MEMORY = 360
 """The bytes of memory that the boxes of people take for each of them, with what their check remembers."""
 
 

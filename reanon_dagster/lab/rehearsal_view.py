@@ -1,27 +1,28 @@
 """A series as a rehearsal sees it: records, state and memories in memory, nothing on the disk."""
 
 import secrets
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reanon_core.engine.column_folder import ColumnFolder
+from reanon_core.protocols import Memory
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.storage import series_store
 from reanon_dagster.storage.people_counts import counted_among
 from reanon_dagster.storage.pseudonym_key import KEY_BYTES, pseudonym_key
 from reanon_dagster.storage.records import ReleaseRecord
-from reanon_dagster.storage.series_store import KnownPast, SeriesMemory, StoreSummary
+from reanon_dagster.storage.series_store import KnownPast, StoreSummary
 
 if TYPE_CHECKING:
     from reanon_core.model.arrays import Int64
     from reanon_dagster.series.series import Series
 
 NO_PAST = KnownPast((), ())
-NO_MEMORY = SeriesMemory(None, {})
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +31,8 @@ class RehearsalView(SeriesView):
 
     scratch_key: bytes = b""
     scratch_past: KnownPast = NO_PAST
-    scratch_memory: SeriesMemory = NO_MEMORY
+    scratch_state: Memory | None = None
+    scratch_memories: Mapping[str, Memory] = field(default_factory=dict)
     scratch_persons: "Int64 | None" = None
     """The people in the table of the latest release."""
 
@@ -44,14 +46,13 @@ class RehearsalView(SeriesView):
         """What the next snapshot is compared with."""
         return self.scratch_past
 
-    @cached_property
-    def memory(self) -> SeriesMemory:
-        """What the next plan and its judgement build on."""
-        return self.scratch_memory
+    def state(self, folder: ColumnFolder | None = None) -> Memory | None:  # noqa: ARG002  a rehearsal is in memory
+        """What the next plan builds on; None before the first release."""
+        return self.scratch_state
 
-    def memory_in(self, folder: ColumnFolder) -> SeriesMemory:  # noqa: ARG002
-        """The same: a rehearsal is in memory."""
-        return self.scratch_memory
+    def memories(self, folder: ColumnFolder | None = None) -> Mapping[str, Memory]:  # noqa: ARG002
+        """What each check builds on, by its name."""
+        return self.scratch_memories
 
     def returning(self, persons: "Int64") -> tuple[int, int]:
         """How many people of the latest release's table are among these, which ascend; and how many it had."""
@@ -76,7 +77,8 @@ class RehearsalView(SeriesView):
             replace(self.summary, records=[*self.records, record]),
             scratch_key=self.scratch_key,
             scratch_past=KnownPast(schema.sensitive.values, schema.other_values),
-            scratch_memory=SeriesMemory(candidate.state, candidate.memories),
+            scratch_state=candidate.state,
+            scratch_memories=candidate.memories,
             scratch_persons=table.persons,
         )
 

@@ -3,13 +3,13 @@
 import secrets
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from reanon_core.catalog import own_checks
 from reanon_core.model.errors import counted
-from reanon_core.protocols import Check
+from reanon_core.protocols import Check, Memory, Technique
 from reanon_dagster.releasing.brakes import require_released_brakes
 from reanon_dagster.releasing.candidate import Candidate, digest
 from reanon_dagster.releasing.query_error import query_error
@@ -53,6 +53,11 @@ def note_on_forgotten(left_out: int) -> tuple[str, ...]:
     return (sentence,)
 
 
+def _state(technique: Technique[Any, Any], packed: Memory | None) -> Any:
+    """The state that was stored; the initial one before the first release."""
+    return technique.initial_state() if packed is None else technique.restored(packed)
+
+
 def judged_candidate(
     series: "Series",
     view: SeriesView,
@@ -79,12 +84,11 @@ def judged_candidate(
     progress("planning groups")
     technique = series.technique
     place = place or InMemory(series)
-    memory = place.memory(view)
-    state = technique.initial_state() if memory.state is None else technique.restored(memory.state)
-    publication = place.publication(read, state, generator(seed))
+    publication = place.publication(read, _state(technique, place.state(view)), generator(seed))
     entry = publication.entry(read.snapshot)
     progress("checking")
-    verdicts, memories = place.verdicts(checks_of(series), entry, memory.memories)
+    # No variable holds the earlier state and memories, so that theirs is free as soon as it is used.
+    verdicts, memories = place.verdicts(checks_of(series), entry, place.memories(view))
     holds = all(verdict.holds for verdict in verdicts if verdict.required)
     error = query_error(entry) if holds else None  # a release that fails may be malformed
     return Candidate(

@@ -17,7 +17,7 @@ from reanon_dagster.releasing.withdrawal import finish_withdrawals, unfinished_w
 from reanon_dagster.storage import series_store
 from reanon_dagster.storage.pseudonym_key import pseudonym_key
 from reanon_dagster.storage.records import ReleaseRecord
-from reanon_dagster.storage.series_store import KnownPast, SeriesMemory, StoreSummary
+from reanon_dagster.storage.series_store import KnownPast, StoreSummary
 
 if TYPE_CHECKING:
     from reanon_core.model.arrays import Int64
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 class SeriesView:
     """What the store knew about a series when the view was read.
 
-    Records are read with the view. State and memories describe every person ever published, so they are unpacked only
-    when a plan or a judgement uses them, and then once.
+    Records are read with the view. State and memories describe every person ever published, so they are read only when
+    a plan or a judgement uses them, and are not kept beyond it.
 
     Raises, from everything that is read later: OutOfOrder if another release has been published since.
     """
@@ -86,23 +86,20 @@ class SeriesView:
         """What the next snapshot is compared with."""
         return series_store.read_past(self.private_folder, self.position)
 
-    @cached_property
-    def memory(self) -> SeriesMemory:
-        """What the next plan and its judgement build on."""
-        return series_store.read_memory(self.private_folder, self.position)
+    def state(self, folder: ColumnFolder | None = None) -> Memory | None:
+        """What the next plan builds on; None before the first release.
 
-    def memory_in(self, folder: ColumnFolder) -> SeriesMemory:
-        """The same, read some rows at a time: the arrays of many people are mapped from columns in the folder."""
-        return series_store.read_memory(self.private_folder, self.position, folder)
+        With a folder, the arrays of many people are mapped from columns there.
+        """
+        return series_store.read_state(self.private_folder, self.position, folder)
+
+    def memories(self, folder: ColumnFolder | None = None) -> Mapping[str, Memory]:
+        """What each check builds on, by its name; with a folder, mapped from there."""
+        return series_store.read_memories(self.private_folder, self.position, folder)
 
     def returning(self, persons: "Int64") -> tuple[int, int]:
         """How many people of the latest release's table are among these, which ascend; and how many it had."""
         return series_store.count_returning(self.private_folder, self.position, persons)
-
-    @cached_property
-    def memories(self) -> Mapping[str, Memory]:
-        """What the checks alone build on, for judging a candidate again."""
-        return series_store.read_memories(self.private_folder, self.position)
 
 
 def read_view(series: "Series") -> SeriesView:

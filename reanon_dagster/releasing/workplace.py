@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from reanon_dagster.series.series import Series
-    from reanon_dagster.storage.series_store import SeriesMemory
 
 
 @dataclass(frozen=True)
@@ -43,9 +42,13 @@ class InMemory:
         """
         return read_release(self.series, view, release)
 
-    def memory(self, view: SeriesView) -> "SeriesMemory":
-        """The state and what the checks remember."""
-        return view.memory
+    def state(self, view: SeriesView) -> Memory | None:
+        """The state; None before the first release."""
+        return view.state()
+
+    def memories(self, view: SeriesView) -> "Mapping[str, Memory]":
+        """What the checks remember."""
+        return view.memories()
 
     def publication(self, read: Read, state: Any, rng: np.random.Generator) -> Publication[Any]:
         """The release, and what follows from it.
@@ -77,9 +80,13 @@ class InParts:
         """
         return read_release_columns(self.series, view, release, self.folder, self.sizes.chunk_rows)
 
-    def memory(self, view: SeriesView) -> "SeriesMemory":
-        """The state and what the checks remember."""
-        return view.memory_in(self.folder)
+    def state(self, view: SeriesView) -> Memory | None:
+        """The state; None before the first release."""
+        return view.state(self.folder)
+
+    def memories(self, view: SeriesView) -> "Mapping[str, Memory]":
+        """What the checks remember."""
+        return view.memories(self.folder)
 
     def publication(self, read: Read, state: Any, rng: np.random.Generator) -> Publication[Any]:
         """The release, and what follows from it.

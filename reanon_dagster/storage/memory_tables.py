@@ -1,19 +1,29 @@
-"""The state and what the checks remember: a row for each person in a table of the store, and the rest packed.
+"""The state and what the checks remember: a row for each person in a table, other long arrays in tables of their own.
 
-A memory of few people is packed whole, which is faster then.
+The rest is packed. A memory of few people is packed whole, which is faster then.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from reanon_core.engine.column_folder import Column, ColumnFolder
-from reanon_core.model.arrays import AnyArray, forget_pages, slices
+from reanon_core.model.arrays import AnyArray
 from reanon_core.model.packing import Packable, pack, unpack
 from reanon_core.protocols import Memory
-from reanon_dagster.storage.arrow_rows import arrow_rows
+from reanon_dagster.storage.array_tables import (
+    ARRAY_OF,
+    ArrayInMemory,
+    new_column,
+    private_tables,
+    read_arrays,
+    row_batches,
+    table_rows,
+    write_arrays,
+    write_table,
+)
 
 if TYPE_CHECKING:
     import duckdb
@@ -23,9 +33,8 @@ PERSONS = "persons"
 """The array that has an entry for each row of the table."""
 IN_TABLE = "in the table"
 """The packed field that says which arrays are in the table, and how."""
-NUMBER = "number of the row"
-ROWS_AT_ONCE = 8 * 122_880
-"""How many rows of a table are read at a time into columns: a multiple of the rows that DuckDB stores together."""
+PEOPLE_OF = "people of "
+"""How the name of a table begins that has a row for each person."""
 MOST_COLUMNS = 64
 """The most columns that one array of two dimensions becomes."""
 STATE = "state"
@@ -42,6 +51,16 @@ def write_memory(connection: "duckdb.DuckDBPyConnection", position: int, check: 
     """Write what a check remembers in place of what is there."""
     packed = _written(connection, check, memory)
     connection.execute("INSERT OR REPLACE INTO private.memories VALUES (?, ?, ?)", [position, check, packed])
+
+
+def drop_tables_of_others(connection: "duckdb.DuckDBPyConnection", checks: Iterable[str]) -> None:
+    """Drop what other checks than these remembered: pseudonyms that no later release would replace."""
+    owners = {STATE, *checks}
+    for table in private_tables(connection):
+        owner = table.removeprefix(PEOPLE_OF) if table.startswith(PEOPLE_OF) else table.partition(ARRAY_OF)[2]
+        if owner and owner not in owners:
+            name = table.replace('"', '""')
+            connection.execute(f'DROP TABLE private."{name}"')
 
 
 def read_state(
@@ -64,66 +83,42 @@ def read_memories(
 
 
 def _table(owner: str) -> str:
-    return '"people of ' + owner.replace('"', '""') + '"'
+    return f'private."{PEOPLE_OF}' + owner.replace('"', '""') + '"'
 
 
 def _written(connection: "duckdb.DuckDBPyConnection", owner: str, memory: Memory) -> bytes:
-    """Make the table anew, and return the packed rest. A row that was only updated would leave its old self behind."""
+    """Make the tables anew, and return the packed rest. A row that was only updated would leave its old self behind."""
     columns, rest = divided(memory)
-    if not columns:
-        connection.execute(f"DROP TABLE IF EXISTS private.{_table(owner)}")
-        return pack(rest)
-    connection.register("new_rows", arrow_rows(_parts(columns)))
-    connection.execute(f"CREATE OR REPLACE TABLE private.{_table(owner)} AS FROM new_rows")
-    connection.unregister("new_rows")
-    forget_pages(*columns.values())  # DuckDB reads the last rows after the stream has ended
-    return pack(rest)
-
-
-def _parts(columns: Mapping[str, AnyArray]) -> Iterator[dict[str, AnyArray]]:
-    for part in slices(len(next(iter(columns.values())))):
-        yield {name: column[part] for name, column in columns.items()}
-        forget_pages(*columns.values())
+    if columns:
+        write_table(connection, _table(owner), columns)
+    else:
+        connection.execute(f"DROP TABLE IF EXISTS {_table(owner)}")
+    return pack(write_arrays(connection, owner, rest))
 
 
 def _read(connection: "duckdb.DuckDBPyConnection", owner: str, data: bytes, folder: ColumnFolder | None) -> Memory:
-    rest = unpack(data)
-    if IN_TABLE not in rest:
-        return rest
-    if folder is not None:
-        return _read_columns(connection, owner, rest, folder)
-    columns = connection.execute(f"FROM private.{_table(owner)} ORDER BY rowid").fetchnumpy()
-    return joined(columns, rest)
+    rest = read_arrays(connection, owner, unpack(data), folder)
+    return rest if IN_TABLE not in rest else _read_people(connection, owner, rest, folder)
 
 
-def _read_columns(
-    connection: "duckdb.DuckDBPyConnection", owner: str, rest: Mapping[str, Packable], folder: ColumnFolder
+def _read_people(
+    connection: "duckdb.DuckDBPyConnection", owner: str, rest: Mapping[str, Packable], folder: ColumnFolder | None
 ) -> Memory:
-    """The memory with mapped arrays, read some rows at a time."""
-    table = f"private.{_table(owner)}"
-    query = f"SELECT count(*), coalesce(max(rowid) + 1, 0) FROM {table}"  # noqa: S608  a name of ours
-    rows, end = connection.execute(query).fetchall()[0]
+    """The memory with the arrays that have an entry for each person, read some rows at a time."""
+    rows = table_rows(connection, _table(owner))
     shapes = json.loads(str(rest[IN_TABLE]))
-    columns: dict[str, Column] = {}
+    columns: dict[str, Column | ArrayInMemory] = {}
     start = 0
-    for part in slices(end, ROWS_AT_ONCE):
-        # DuckDB reads rows in their order, and sorting them again would take longer than reading them.
-        where = f"WHERE rowid >= {part.start} AND rowid < {part.stop}"
-        query = f'SELECT rowid AS "{NUMBER}", * FROM {table} {where}'  # noqa: S608  a name of ours, and numbers
-        found = connection.execute(query).fetchnumpy()
-        number = found.pop(NUMBER)
-        if not np.all(number[1:] > number[:-1]):
-            order = np.argsort(number)
-            found = {name: column[order] for name, column in found.items()}
+    for found in row_batches(connection, _table(owner)):
         for name, (dimensions, axis) in shapes.items():
             values = _own(found, name, dimensions, axis)
             if name not in columns:
-                columns[name] = folder.created("people", values.dtype, _column_shape(values, dimensions, axis, rows))
+                columns[name] = new_column(folder, values.dtype, _column_shape(values, dimensions, axis, rows))
             if (dimensions, axis) == (2, 1):  # one behind the other, as in memory
                 columns[name].write(start * values.shape[1], values.reshape(-1))
             else:
                 columns[name].write(start, values)
-        start += len(number)
+        start += len(next(iter(found.values())))
     memory = {name: value for name, value in rest.items() if name != IN_TABLE}
     for name, column in columns.items():
         memory[name] = column.mapped().reshape(rows, -1) if shapes[name] == [2, 1] else column.mapped()
@@ -159,14 +154,6 @@ def divided(memory: Memory) -> tuple[dict[str, AnyArray], dict[str, Packable]]:
         many = [value] if value.ndim == 1 else np.moveaxis(value, axis, 0)
         columns |= {f"{name} {number}": column for number, column in enumerate(many)}
     return columns, {**rest, IN_TABLE: json.dumps(shapes)}
-
-
-def joined(columns: Mapping[str, Any], rest: Mapping[str, Packable]) -> dict[str, Packable]:
-    """The memory whose arrays were divided."""
-    memory = {name: value for name, value in rest.items() if name != IN_TABLE}
-    for name, (dimensions, axis) in json.loads(str(rest[IN_TABLE])).items():
-        memory[name] = _own(columns, name, dimensions, axis)
-    return memory
 
 
 def _column_axis(value: Packable, rows: int) -> int | None:

@@ -56,16 +56,6 @@ class KnownPast:
     """Those of each non-identifier."""
 
 
-@dataclass(frozen=True, eq=False)
-class SeriesMemory:
-    """What the next release builds on: an array entry for every person ever published."""
-
-    state: Memory | None
-    """The technique's state; None before the first release."""
-    memories: Mapping[str, Memory]
-    """What each check remembers, by the check's name."""
-
-
 def has_store(folder: Path) -> bool:
     """Whether the folder holds a store; an empty file was left by a process that was killed before its first bytes."""
     return has_bytes(folder / STORE)
@@ -131,29 +121,26 @@ def count_returning(folder: Path, releases: int, persons: Int64) -> tuple[int, i
         return counted_among(store_reader.table_persons(connection, releases - 1), persons)
 
 
-def read_memory(folder: Path, releases: int, columns: ColumnFolder | None = None) -> SeriesMemory:
-    """State and memories after so many releases; given a folder of columns, their long arrays are mapped from there.
+def read_state(folder: Path, releases: int, columns: ColumnFolder | None = None) -> Memory | None:
+    """The technique's state after so many releases; given a folder of columns, its long arrays are mapped from there.
 
     Raises: OutOfOrder if another release was published meanwhile.
     """
     if releases == 0:
-        return SeriesMemory(None, {})
+        return None
     with _unchanged_store(folder, releases) as connection:
-        return SeriesMemory(
-            memory_tables.read_state(connection, releases - 1, columns),
-            memory_tables.read_memories(connection, releases - 1, columns),
-        )
+        return memory_tables.read_state(connection, releases - 1, columns)
 
 
-def read_memories(folder: Path, releases: int) -> Mapping[str, Memory]:
-    """What each check remembers after so many releases, by the check's name.
+def read_memories(folder: Path, releases: int, columns: ColumnFolder | None = None) -> Mapping[str, Memory]:
+    """What each check remembers after so many releases, by the check's name; given a folder, mapped from there.
 
     Raises: OutOfOrder if another release was published meanwhile.
     """
     if releases == 0:
         return {}
     with _unchanged_store(folder, releases) as connection:
-        return memory_tables.read_memories(connection, releases - 1)
+        return memory_tables.read_memories(connection, releases - 1, columns)
 
 
 def read_verdicts(folder: Path, position: int) -> list[Verdict]:

@@ -17,7 +17,7 @@ from reanon_core.model.schema import Schema
 from reanon_dagster.storage import decision_reader, store_reader
 from reanon_dagster.storage.arrow_rows import arrow_rows
 from reanon_dagster.storage.entry_codec import person_row_arrays, store_parts
-from reanon_dagster.storage.memory_tables import write_memory, write_state
+from reanon_dagster.storage.memory_tables import drop_tables_of_others, write_memory, write_state
 from reanon_dagster.storage.records import Commit, ReleaseRecord, Withdrawal
 from reanon_dagster.storage.store_tables import LATER_STATEMENTS, LATEST_STATEMENTS, create_statements
 
@@ -203,6 +203,7 @@ def _write_memories(connection: "duckdb.DuckDBPyConnection", change: Commit) -> 
     write_state(connection, position, change.state)
     for check, memory in change.memories.items():
         write_memory(connection, position, check, memory)
+    drop_tables_of_others(connection, change.memories)
 
 
 def _write_documents(connection: "duckdb.DuckDBPyConnection", change: Commit) -> None:

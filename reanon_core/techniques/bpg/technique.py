@@ -85,7 +85,7 @@ class Bpg:
         answers_queries=True,
         has_readings=True,
         function_parameters=frozenset({"over"}),
-        row_memory=320,
+        row_memory=210,
         fit=FIT,
     )
 

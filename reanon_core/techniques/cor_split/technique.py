@@ -81,7 +81,7 @@ class CorSplit:
         has_readings=True,
         decouples=True,
         former_defaults=FORMER_DEFAULTS,
-        row_memory=1200,
+        row_memory=400,
         fit=FIT,
     )
 

@@ -69,7 +69,7 @@ class JsReduce:
         weakest={"k": 2, "t": 0.9, "j": 2.0},
         needs_knowledge=True,
         has_readings=True,
-        row_memory=16_000,
+        row_memory=2700,
         fit=FIT,
     )
 

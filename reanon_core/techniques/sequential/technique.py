@@ -62,7 +62,7 @@ class Sequential:
         leave_together=True,
         has_readings=True,
         former_defaults={"buckets": "mondrian"},
-        row_memory=980,
+        row_memory=680,
         fit=FIT,
     )
 

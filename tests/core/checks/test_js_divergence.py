@@ -8,13 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.beliefs import divergence, expected_by_sequences, mined_row
 
+from reanon_core.checks import adversary_beliefs, js_divergence
 from reanon_core.checks.adversary_beliefs import PastBeliefs, expected_values, revise_beliefs
-from reanon_core.checks.js_divergence import JsDivergence, divergences
+from reanon_core.checks.js_divergence import Engine, JsDivergence, Mode, divergences
 from reanon_core.checks.posterior import group_posteriors
 from reanon_core.checks.t_closeness import TCloseness
-from reanon_core.model.background import Background
+from reanon_core.model.background import Background, Classes
 from reanon_core.model.errors import InvalidParameter
 from reanon_core.model.ledger import Entry
+from reanon_core.model.packing import pack
 from reanon_core.model.release import Auxiliary, Boxes, Release
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
@@ -26,11 +28,17 @@ VALUES = 3
 SCHEMA = Schema(quasi_identifiers=(QuasiIdentifier(name="age"),), sensitive=Sensitive(name="s", values=("a", "b", "c")))
 
 
-def entry(persons: np.ndarray, sensitive: np.ndarray, group: np.ndarray) -> Entry:
+def entry(
+    persons: np.ndarray,
+    sensitive: np.ndarray,
+    group: np.ndarray,
+    schema: Schema = SCHEMA,
+    ages: np.ndarray | None = None,
+) -> Entry:
     """A release of all people, row by row, in these groups."""
     groups = int(group.max(initial=-1)) + 1
     boxes = Boxes(np.zeros((1, groups)), np.full((1, groups), 9), np.zeros((1, groups)))
-    snapshot = Snapshot(SCHEMA, persons, np.zeros((1, len(persons)), np.int32), sensitive)
+    snapshot = Snapshot(schema, persons, np.zeros((1, len(persons)), np.int32) if ages is None else ages, sensitive)
     return Entry(snapshot, Release(group, sensitive, boxes), Auxiliary.none(), Trace(persons, np.arange(len(persons))))
 
 
@@ -84,6 +92,40 @@ def follows_itself() -> Background:
     following = np.tile(np.arange(1, 4), (4, 1))
     emission = np.concatenate([np.zeros((1, 3)), np.eye(3)])[None]
     return Background(prior=np.full((1, 3), 1 / 3), following=following, emission=emission, source="domain")
+
+
+def by_class() -> Background:
+    """Two classes by age, and transitions of their own for each."""
+    rng, values = np.random.default_rng(5), 12
+    following = np.tile(np.arange(1, values + 1), (values + 1, 1))
+    emission = rng.dirichlet(np.ones(values), (2, values + 1))
+    emission[:, ::2] = emission[1, 7] = 0  # these states stand for the prior
+    classes = Classes((0,), (np.array([5]),))
+    return Background(classes, rng.dirichlet(np.ones(values), 2), following, emission, source="domain")
+
+
+@pytest.mark.parametrize("background", [Background(), Background(memory=2), by_class()], ids=["1", "2", "by class"])
+@pytest.mark.parametrize("mode", ["product", "filter"])
+@pytest.mark.parametrize("posterior", ["omega", "sum", "sinkhorn"])
+def test_the_judge_remembers_the_same_however_many_people_it_takes_at_a_time(
+    background: Background, mode: Mode, posterior: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = JsDivergence(j=2, posterior=posterior, mode=mode).informed(background)
+    schema = replace(SCHEMA, sensitive=Sensitive(name="s", values=tuple("abcdefghijkl")))
+    kept: list[list[tuple[object, bytes]]] = []
+    for people in (1, 3, 100):
+        monkeypatch.setattr(adversary_beliefs, "PEOPLE_AT_ONCE", people)
+        monkeypatch.setattr(js_divergence, "ROWS_AT_ONCE", people)
+        rng, memory = np.random.default_rng(3), check.initial_memory()
+        kept.append([])
+        for _ in range(3):
+            here = np.flatnonzero(rng.random(30) < 0.7)
+            value = rng.integers(0, 12, len(here)).astype(np.int32)
+            group = rng.permutation(np.arange(len(here), dtype=np.int32) % 3)
+            ages = rng.integers(0, 10, (1, len(here))).astype(np.int32)
+            verdict, memory = check.examine(entry(here, value, group, schema, ages), memory)
+            kept[-1].append((verdict.observed, pack(memory)))
+    assert kept[0] == kept[1] == kept[2]
 
 
 def test_a_group_of_people_who_are_known_to_differ_fails() -> None:

@@ -1,19 +1,57 @@
 """State and memories of many people as tables: what is read is what was written, and releases do not change."""
 
+from datetime import date
 from pathlib import Path
 
 import duckdb
 import numpy as np
 import pytest
+from builders.series import SERIES, lively, write_series
 from pins.case import Case
 from pins.cases import BPG, COR_SPLIT, JS_REDUCE, M_INVARIANCE, MONDRIAN, SEQUENTIAL
 from pins.runner import run, write
 
-from reanon_core.model.packing import pack
-from reanon_dagster.storage import memory_tables
-from reanon_dagster.storage.memory_tables import IN_TABLE, divided, joined, read_memories, read_state
+from reanon_core.engine.column_folder import ColumnFolder
+from reanon_core.model import arrays
+from reanon_core.model.packing import pack, unpack
+from reanon_dagster.releasing.release import publish_release
+from reanon_dagster.series.series_file import load_series
+from reanon_dagster.storage import array_tables, memory_tables
+from reanon_dagster.storage.memory_tables import (
+    IN_TABLE,
+    divided,
+    read_memories,
+    read_state,
+    write_memory,
+    write_state,
+)
+from reanon_dagster.storage.store_tables import LATEST_STATEMENTS
 
 ONE_OF_EACH = [group[0] for group in (M_INVARIANCE, COR_SPLIT, BPG, JS_REDUCE, SEQUENTIAL, MONDRIAN)]
+
+
+LONG = ("people", "weight", "counts", "mask", "flag")
+
+
+def new_store(path: str = ":memory:") -> duckdb.DuckDBPyConnection:
+    """The tables that hold packed states and memories."""
+    store = duckdb.connect(path)
+    store.execute("CREATE SCHEMA private; CREATE SCHEMA public")
+    for statement in LATEST_STATEMENTS:
+        store.execute(statement)
+    return store
+
+
+def packed_state(store: duckdb.DuckDBPyConnection) -> bytes:
+    """What is packed of the state."""
+    data: bytes = store.execute("SELECT data FROM private.states").fetchall()[0][0]
+    return data
+
+
+def table_names(store: duckdb.DuckDBPyConnection) -> set[str]:
+    """The tables of arrays."""
+    query = "SELECT table_name FROM duckdb_tables() WHERE table_name LIKE '% array of %'"
+    return {name for (name,) in store.execute(query).fetchall()}
 
 
 @pytest.fixture
@@ -36,7 +74,47 @@ def test_arrays_with_an_entry_for_each_person_become_columns_and_come_back() -> 
     columns, rest = divided(memory)
     assert {len(column) for column in columns.values()} == {3}
     assert set(rest) == {"version", "offsets", "nothing", IN_TABLE}
-    assert pack(joined(columns, rest)) == pack(memory)
+    with new_store() as store:
+        write_state(store, 0, memory)
+        assert pack(read_state(store, 0) or {}) == pack(memory)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 10])
+@pytest.mark.parametrize("mapped", [False, True])
+def test_long_arrays_have_tables_of_their_own_and_come_back(
+    rows: int, mapped: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(array_tables, "NUMBERS_WORTH_A_TABLE", 6)
+    monkeypatch.setattr(array_tables, "ROWS_AT_ONCE", rows)
+    monkeypatch.setattr(arrays, "SLICE", rows)
+    memory = {
+        "persons": np.arange(5),
+        "people": np.arange(8)[::-1],
+        "weight": np.array([0.1, -0.0, np.nan, np.inf, 5e-324, 1 / 3, 0.0]),
+        "counts": np.arange(12, dtype=np.int32).reshape(4, 3).T,
+        "mask": np.array([[1, 2**63]] * 3, np.uint64),
+        "flag": np.arange(9) % 2 == 0,
+        "short": np.arange(5.0),
+    }
+    folder = ColumnFolder(str(tmp_path)) if mapped else None
+    path = str(tmp_path / "store.duckdb")
+    with new_store(path) as store:
+        write_state(store, 0, memory)
+        assert not set(LONG) & set(unpack(packed_state(store)))
+    with duckdb.connect(path, read_only=True) as store:
+        assert pack(read_state(store, 0, folder) or {}) == pack(memory)
+        assert table_names(store) == {f"{name} array of state" for name in LONG}
+
+
+def test_a_table_of_an_array_that_is_no_longer_long_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(array_tables, "NUMBERS_WORTH_A_TABLE", 6)
+    with new_store() as store:
+        write_memory(store, 0, "linear", {"weight": np.arange(6.0)})
+        write_state(store, 0, {"weight": np.arange(7.0), "entry": np.arange(7)})
+        write_state(store, 0, {"weight": np.arange(5.0), "entry": np.arange(6)})
+        assert table_names(store) == {"entry array of state", "weight array of linear"}
+        assert pack(read_state(store, 0) or {}) == pack({"weight": np.arange(5.0), "entry": np.arange(6)})
+        assert pack(read_memories(store, 0)["linear"]) == pack({"weight": np.arange(6.0)})
 
 
 def test_a_memory_of_few_people_is_packed_whole() -> None:
@@ -51,6 +129,7 @@ def test_every_technique_publishes_the_same_from_tables(
     files, kept = [], []
     for people in (10**6, 1):
         monkeypatch.setattr(memory_tables, "PEOPLE_WORTH_A_TABLE", people)
+        monkeypatch.setattr(array_tables, "NUMBERS_WORTH_A_TABLE", people)
         folder = tmp_path / str(people)
         folder.mkdir()
         assert run("backfill", write(case, folder), "--seed", 7) == 0
@@ -68,10 +147,28 @@ def test_every_technique_publishes_the_same_from_tables(
 
 
 @pytest.mark.usefixtures("tables")
+def test_the_tables_of_a_check_that_a_series_no_longer_has_are_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(array_tables, "NUMBERS_WORTH_A_TABLE", 1)
+    text = SERIES.replace("{name: m-invariance, m: 3}", "{name: js-reduce, k: 3, t: 0.9, j: 2}")
+    path = write_series(tmp_path, text=f"{text}checks: [{{name: k-over-history, k: 2}}]\n", snapshots=lively(2))
+    publish_release(load_series(path), "r1", date(2030, 1, 1))
+    path.write_text(path.read_text().partition("checks:")[0])
+    owners = []
+    for release in (None, "r2"):
+        if release:
+            publish_release(load_series(path), release, date(2030, 1, 1))
+        with duckdb.connect(str(load_series(path).private_folder / "store.duckdb"), read_only=True) as store:
+            tables = array_tables.private_tables(store)
+        owners.append({table.partition(" of ")[2] for table in tables if " of " in table})
+    assert owners == [{"state", "js-divergence", "k-over-history"}, {"state", "js-divergence"}]
+
+
+@pytest.mark.usefixtures("tables")
 def test_a_table_that_is_no_longer_needed_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     memory = {"persons": np.arange(4)}
-    with duckdb.connect() as store:
-        store.execute("CREATE SCHEMA private; CREATE TABLE private.states (position INTEGER PRIMARY KEY, data BLOB)")
+    with new_store() as store:
         memory_tables.write_state(store, 0, memory)
         store.execute('SELECT * FROM private."people of state"')
         monkeypatch.setattr(memory_tables, "PEOPLE_WORTH_A_TABLE", 5)

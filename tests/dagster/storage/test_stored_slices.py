@@ -17,7 +17,7 @@ from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.releasing.snapshot_intake import read_release, read_release_columns
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.sources.snapshot_columns import kept_in_columns
-from reanon_dagster.storage import memory_tables
+from reanon_dagster.storage import array_tables, memory_tables
 from reanon_dagster.storage.connection import opened
 from reanon_dagster.storage.people_counts import counted_among
 from reanon_dagster.storage.pseudonym_key import keep_key
@@ -36,7 +36,7 @@ MEMORY = {
 @pytest.fixture
 def small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrays, "SLICE", 10)
-    monkeypatch.setattr(memory_tables, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(array_tables, "ROWS_AT_ONCE", 7)
     monkeypatch.setattr(memory_tables, "PEOPLE_WORTH_A_TABLE", 1)
 
 
@@ -122,13 +122,13 @@ def test_a_later_release_is_read_into_columns(tmp_path: Path, monkeypatch: pytes
     assert straight.snapshot.same_rows(found.snapshot)
     assert (straight.input_digest, straight.rows) == (found.input_digest, found.rows)
     assert view.returning(straight.persons) == view.returning(found.persons)
-    memory = view.memory_in(folder)
-    assert memory.state is not None
-    assert view.memory.state is not None
-    assert pack(memory.state) == pack(view.memory.state)
-    assert isinstance(memory.state["persons"], np.memmap)
-    assert {name: pack(one) for name, one in memory.memories.items()} == {
-        name: pack(one) for name, one in view.memory.memories.items()
+    state, mapped = view.state(), view.state(folder)
+    assert state is not None
+    assert mapped is not None
+    assert pack(mapped) == pack(state)
+    assert isinstance(mapped["persons"], np.memmap)
+    assert {name: pack(one) for name, one in view.memories(folder).items()} == {
+        name: pack(one) for name, one in view.memories().items()
     }
 
 

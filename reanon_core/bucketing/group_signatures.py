@@ -33,11 +33,7 @@ def signed_groups(release: Release, values: int, signatures: Signatures) -> tupl
     number = np.zeros(release.boxes.count, dtype=np.int32)
     shown: list[Signature] = [()]
     for first in range(0, values, BITS):
-        masks = np.zeros(release.boxes.count, dtype=np.uint64)
-        for part in slices(release.size, AT_ONCE):
-            _mark_values(release.group[part], release.sensitive[part], first, masks)
-            forget_pages(release.group, release.sensitive)
-        shown = _divide(number, shown, masks, first)
+        shown = _divide(number, shown, _masks(release, first), first)
     known = dict(signatures.number)
     of_set = np.array([known.setdefault(signature, len(known)) for signature in shown], dtype=np.int32)
     after = signatures.extended(list(known)[signatures.count :])
@@ -49,6 +45,15 @@ def signed_groups(release: Release, values: int, signatures: Signatures) -> tupl
         layers[part] //= np.diff(after.offsets)[number[part]]
         depth += np.bincount(number[part], weights=layers[part], minlength=after.count).astype(np.int64)
     return SignedGroups(number, layers, depth), after
+
+
+def _masks(release: Release, first: int) -> UInt64:
+    """Which of the 64 values from `first` on each group shows, as a bit mask [g]."""
+    masks = np.zeros(release.boxes.count, dtype=np.uint64)
+    for part in slices(release.size, AT_ONCE):
+        _mark_values(release.group[part], release.sensitive[part], first, masks)
+        forget_pages(release.group, release.sensitive)
+    return masks
 
 
 def _divide(number: Int32, shown: list[Signature], masks: UInt64, first: int) -> list[Signature]:

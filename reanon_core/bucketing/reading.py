@@ -59,7 +59,6 @@ def bucket_readings(
     truth = likelihood.truth(counts)
     work = max(1, history.signatures.count**2 * history.releases)  # of one world for each bucket
     most = min(MOST_ARRANGEMENTS, MOST_WORK // work)
-    places = history.places  # one object for all readings
     for bucket in range(0, history.signatures.count, max(1, work // MOST_WORK)):
         members = history.members(bucket)
         signature = np.array(history.signatures.tuples[bucket], dtype=np.int32)
@@ -72,17 +71,16 @@ def bucket_readings(
         moved = history.rows.kind[members] == DISPLACED_ROW
         rows = _rows_of_people(history, members, place, arrangements) if complete else _rows_of_slots(history, bucket)
         worlds = _worlds(history, counts, bucket, rows, members[moved], place[moved], arrangements[1:])
-        people, first = np.unique(
-            np.stack([history.rows.person[members], place.astype(np.int64)]), axis=1, return_index=True
-        )
+        people = np.stack([history.rows.person[members], place.astype(np.int64)])
+        persons, places = np.unique(people if listed else people[:, :0], axis=1)
         yield Reading(
-            persons=people[0] if listed else people[0, :0],
-            place=place[first] if listed else place[:0],
+            persons=persons,
+            place=places,
             values=signature[arrangements],
             log_likelihood=np.array([0.0, *(likelihood.world(world, truth) for world in worlds)]),
             complete=complete,
             unread=likelihood.unread,
-            unlisted=None if listed else places,
+            unlisted=None if listed else history.places,
             number=bucket,
         )
 

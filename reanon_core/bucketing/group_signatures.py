@@ -32,7 +32,7 @@ def signed_groups(release: Release, values: int, signatures: Signatures) -> tupl
     """
     number = np.zeros(release.boxes.count, dtype=np.int32)
     shown: list[Signature] = [()]
-    for first in range(0, values, BITS):
+    for first in range(0, max(1, values), BITS):  # a release without rows may have no values yet
         shown = _divide(number, shown, _masks(release, first), first)
     known = dict(signatures.number)
     of_set = np.array([known.setdefault(signature, len(known)) for signature in shown], dtype=np.int32)

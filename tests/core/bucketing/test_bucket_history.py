@@ -145,6 +145,15 @@ def test_signatures_of_groups_are_sets_however_many_values_there_are(
     assert signed.depth.tolist() == [depth[own] for own in after.tuples]
 
 
+@pytest.mark.parametrize("values", [0, 3])
+def test_a_release_without_groups_has_no_signature(values: int) -> None:
+    boxes = Boxes(*(np.zeros((1, 0), kind) for kind in (np.int32, np.int32, np.int8)))
+    signed, after = signed_groups(
+        Release(np.empty(0, np.int32), np.empty(0, np.int32), boxes), values, Signatures.of([])
+    )
+    assert after.count == len(signed.signature) == len(signed.layers) == len(signed.depth) == 0
+
+
 def pairs(people: int) -> Ledger:
     """A release of so many people with four values."""
     rng = np.random.default_rng(0)

@@ -164,9 +164,9 @@ def pairs(people: int) -> Ledger:
 
 def peak_of_attack(ledger: Ledger) -> int:
     """The bytes that the attack allocates at most."""
-    known = with_algorithm(MInvariance(m=2), ledger, ledger.knowledge(people_only=True))
     tracemalloc.start()
     try:
+        known = with_algorithm(MInvariance(m=2), ledger, ledger.knowledge(people_only=True))
         found = AlgorithmAttack().run(ledger.history(), known)
         assert found.extra["people read"] == found.of == ledger.entries[0].snapshot.size
         return tracemalloc.get_traced_memory()[1]
@@ -183,6 +183,17 @@ def test_the_attack_takes_few_bytes_for_each_row(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(module, name, 1 << 10)
     _, few, many = (peak_of_attack(pairs(people)) for people in (80_000, 80_000, 160_000))  # first what is loaded once
     assert (many - few) / 80_000 < MAPPED_ROW
+
+
+def test_who_is_in_a_release_is_told_without_a_copy() -> None:
+    ledger = pairs(20_000)
+    tracemalloc.start()
+    try:
+        (presence,) = ledger.knowledge(people_only=True).presences
+        assert tracemalloc.get_traced_memory()[1] < 20_000
+    finally:
+        tracemalloc.stop()
+    assert np.array_equal(presence.persons, ledger.entries[0].trace.persons)
 
 
 def test_regions_are_read_with_everyone_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

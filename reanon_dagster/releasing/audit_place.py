@@ -37,12 +37,12 @@ AUDIT_ROW = 220
 """The bytes that a person of a release takes while the ledger is in memory, measured with four quasi-identifiers."""
 MAPPED_ROW = 8
 """The bytes that an attack for histories of any size takes for each, although the ledger is mapped."""
-WHOLE_ROW = 100
-"""The same, where the technique and its parameters are computed in memory only."""
+WHOLE_ROW = 170
+"""The same, where the technique and its parameters are computed in memory only: what regions take, by measurement."""
 HELD_ROW = 8
 """The bytes that are held for each although the ledger is mapped, and the attack takes some people at a time."""
 COLUMN = 32
-"""The bytes that each further quasi-identifier adds to either."""
+"""The bytes that each further quasi-identifier adds, where quasi-identifiers are looked at."""
 PART_PERSON = 400
 """The bytes that a person of a part takes."""
 FEWEST_PEOPLE, MOST_PEOPLE = 1 << 14, 1 << 21
@@ -180,4 +180,6 @@ def _attack_need(series: "Series", rows: int, attack: Attack) -> int:
     """The bytes that an attack takes that is not given some people at a time, while the ledger is mapped."""
     if not attack.people_only:
         return _need(series, rows, AUDIT_ROW, LEAST_IN_PARTS)
-    return LEAST_IN_PARTS + rows * (WHOLE_ROW if memory_alone(series) else MAPPED_ROW)
+    if memory_alone(series):
+        return _need(series, rows, WHOLE_ROW, LEAST_IN_PARTS)
+    return LEAST_IN_PARTS + rows * MAPPED_ROW

@@ -229,6 +229,8 @@ class Attack(Protocol):
     name: ClassVar[str]
     any_size: ClassVar[bool]
     """Whether it runs on a history of any size, so that it can attack every release as it is published."""
+    people_only: ClassVar[bool]
+    """Whether it uses nothing of its knowledge but who is in each release, and the readings of the technique."""
     has_posteriors: ClassVar[bool]
     """Whether it uses background knowledge and computes a posterior for each person: it then is a BayesianAttack."""
     knows: ClassVar[str]

@@ -147,8 +147,8 @@ class StoredSeries:
         background, rng = self._series.adversary_background, np.random.default_rng()
         records = self._published()
         with audit_place(self._series, records, attacks=[attack]) as place:
-            if place.folder is not None and isinstance(attack, PersonwiseAttack):
-                return with_truth(place.findings(attack, place.ledger.knowledge), place.ledger, place.ledger.knowledge)
+            if place.folder is not None and (isinstance(attack, PersonwiseAttack) or attack.people_only):
+                return with_truth(place.findings(attack, place.knowledge), place.ledger, place.knowledge)
             technique = self._series.technique
             return run_attack(name, technique, place.ledger, background, compromised=share, groups_known=known, rng=rng)
 

@@ -1,19 +1,22 @@
 """Algorithm: read the source of the technique, and compare how likely it was to publish this with other values."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from reanon_core.model.arrays import Bool, Float64, Int32, Int64
+from reanon_core.model.arrays import Bool, Float64, Int32, Int64, UInt8, forget_pages, joint_slices
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
-from reanon_core.model.reading import Reading
+from reanon_core.model.reading import Places, Reading
 
 EVEN = 1e-9
 """Posteriors that differ by less are equal; likelihoods that are equal are exactly so."""
+PEOPLE_AT_ONCE = 1 << 18
+"""So many people of each release are counted at a time."""
 NUMBERS = (
     "readings",
     "readings that are not complete",
@@ -45,6 +48,7 @@ class AlgorithmAttack:
 
     name: ClassVar[str] = "algorithm"
     any_size: ClassVar[bool] = True
+    people_only: ClassVar[bool] = True
     has_posteriors: ClassVar[bool] = False
     knows: ClassVar[str] = (
         "how the technique decides, everyone's group, and the values of everyone outside one bucket or group"
@@ -67,8 +71,8 @@ class AlgorithmAttack:
         tally = _Tally()
         for reading in knowledge.readings():
             tally.add(reading)
-        everyone = _distinct([presence.persons for presence in knowledge.presences])
-        if len(everyone) and not tally.read:
+        everyone = _people_of([presence.persons for presence in knowledge.presences])
+        if everyone and not tally.numbers["readings"]:
             raise InvalidParameter(
                 Problem(
                     "the attack algorithm",
@@ -77,14 +81,15 @@ class AlgorithmAttack:
                 )
             )
         persons, inferred = tally.exposed()
+        people = tally.people()
         return Findings(
             attack=self.name,
-            of=len(everyone),
+            of=everyone,
             persons=persons,
             inferred=inferred,
             confidence=np.ones(len(persons)),
-            note=tally.note(len(everyone)),
-            extra=tally.extra(),
+            note=tally.note(everyone, people),
+            extra=tally.named_numbers(people),
         )
 
 
@@ -93,11 +98,13 @@ class _Tally:
     """What the readings so far show."""
 
     numbers: dict[str, int] = field(default_factory=lambda: dict.fromkeys(NUMBERS, 0))
-    read: list[Int64] = field(default_factory=list)
     certain: list[Int64] = field(default_factory=list)
     inferred: list[Int32] = field(default_factory=list)
-    fewer: list[Int64] = field(default_factory=list)
-    uneven: list[Int64] = field(default_factory=list)
+    listed: list[list[Int64]] = field(default_factory=lambda: [[], [], []])
+    """People who were read, are left with fewer values, and have an uneven posterior."""
+    unlisted: Callable[[], Iterator[Places]] | None = None
+    signs: dict[int, UInt8] = field(default_factory=dict)
+    """The same for each place of a reading whose people are not listed, by its number: a bit for each of the three."""
     greatest: float = 0.0
     greatest_relabelled: float = 0.0
 
@@ -106,7 +113,6 @@ class _Tally:
         likelihood = np.exp(reading.log_likelihood - reading.log_likelihood.max())
         possible, moved = np.isfinite(reading.log_likelihood), reading.log_likelihood != 0
         relabelled = relabellings(reading)
-        self.read.append(reading.persons)
         self._count("readings", 1)
         self._count("readings that are not complete", int(not reading.complete))
         self.numbers["releases left out"] = max(reading.unread, self.numbers["releases left out"])
@@ -118,9 +124,9 @@ class _Tally:
             self._count(f"{kind} possible but not as likely as the truth", int((chosen & possible & moved).sum()))
         before, after = _shares(reading.values, np.ones_like(likelihood)), _shares(reading.values, likelihood)
         left: Int64 = np.count_nonzero(_shares(reading.values, possible.astype(np.float64)), axis=1)
-        self.fewer.append(reading.persons[(left < np.count_nonzero(before, axis=1))[reading.place]])
-        moved_by: Float64 = np.abs(after - before).max(axis=1, initial=0.0)
-        self.uneven.append(reading.persons[moved_by[reading.place] > EVEN])
+        fewer: Bool = left < np.count_nonzero(before, axis=1)
+        uneven: Bool = np.abs(after - before).max(axis=1, initial=0.0) > EVEN
+        self._add_people(reading, (np.ones_like(fewer), fewer, uneven))
         if relabelled.sum() > 1:
             self._add_relabellings(reading.values[relabelled], likelihood[relabelled])
         if reading.complete:
@@ -128,6 +134,33 @@ class _Tally:
             alone: Bool = left[reading.place] == 1
             self.certain.append(reading.persons[alone])
             self.inferred.append(after.argmax(axis=1).astype(np.int32)[reading.place[alone]])
+
+    def _add_people(self, reading: Reading, signs: tuple[Bool, Bool, Bool]) -> None:
+        """List the people at the places with each sign, or keep the signs if they are too many to be listed."""
+        for people, sign in zip(self.listed, signs, strict=True):
+            people.append(reading.persons[sign[reading.place]])
+        if reading.unlisted is not None:
+            self.unlisted = reading.unlisted
+            self.signs[reading.number] = np.packbits(np.stack(signs, axis=1), axis=1, bitorder="little")[:, 0]
+
+    def people(self) -> list[int]:
+        """How many people have each of the three signs."""
+        listed = [_distinct(people) for people in self.listed]
+        found = [len(people) for people in listed]
+        if self.unlisted is None:
+            return found
+        width = max(len(signs) for signs in self.signs.values())
+        table = np.zeros((max(self.signs) + 1, width), dtype=np.uint8)
+        for number, signs in self.signs.items():
+            table[number, : len(signs)] = signs
+        for part in self.unlisted():
+            inside = part.number < len(table)  # other readings may not have been asked for
+            signs = np.zeros(len(inside), dtype=np.uint8)
+            signs[inside] = table[part.number[inside], part.place[inside]]
+            for own, people in enumerate(listed):
+                persons = _distinct([part.persons[(signs >> own & 1).astype(np.bool_)]])
+                found[own] += len(persons) - len(np.intersect1d(persons, people, assume_unique=True))
+        return found
 
     def _add_relabellings(self, values: Int32, likelihood: Float64) -> None:
         """The greatest posterior if only relabellings are possible; some that favour no value at all count."""
@@ -142,23 +175,23 @@ class _Tally:
         _, first = np.unique(persons, return_index=True)
         return persons[first], inferred[first]
 
-    def extra(self) -> dict[str, float]:
-        """The numbers by name."""
+    def named_numbers(self, people: list[int]) -> dict[str, float]:
+        """The numbers by name, with those of people."""
         return {name: float(count) for name, count in self.numbers.items()} | {
-            "people read": float(len(_distinct(self.read))),
-            "people left with fewer values": float(len(_distinct(self.fewer))),
-            "people with an uneven posterior": float(len(_distinct(self.uneven))),
+            "people read": float(people[0]),
+            "people left with fewer values": float(people[1]),
+            "people with an uneven posterior": float(people[2]),
             "greatest posterior": self.greatest,
             "greatest posterior if it is known who shares a value": self.greatest_relabelled,
         }
 
-    def note(self, people: int) -> str:
+    def note(self, everyone: int, people: list[int]) -> str:
         """What the numbers mean."""
         found = self.numbers
         unequal, incomplete = found["readings with unequal relabellings"], found["readings that are not complete"]
         parts = [NOTE, f"{found['readings']:,} buckets or groups were read"]
-        if (covered := len(_distinct(self.read))) < people:
-            parts.append(f"they hold {covered:,} of {people:,} people, and nothing is said of the others")
+        if people[0] < everyone:
+            parts.append(f"they hold {people[0]:,} of {everyone:,} people, and nothing is said of the others")
         if unequal:
             parts.append(f"in {unequal:,} of them the publication tells some relabelling of the values from the truth")
         if incomplete:
@@ -191,5 +224,16 @@ def _shares(values: Int32, weight: Float64) -> Float64:
     return shares.reshape(places, width)
 
 
+def _people_of(ascending: list[Int64]) -> int:
+    """How many people are in these lists, which may be too long to be copied."""
+    count = 0
+    for parts in joint_slices(ascending, PEOPLE_AT_ONCE):
+        count += len(_distinct([one[part] for one, part in zip(ascending, parts, strict=True)]))
+        forget_pages(*ascending)
+    return count
+
+
 def _distinct(parts: list[Int64]) -> Int64:
-    return np.unique(np.concatenate([np.empty(0, np.int64), *parts]))
+    """Everyone in these lists, once, in ascending order. `np.unique` hashes, which takes longer where most differ."""
+    persons: Int64 = np.sort(np.concatenate([np.empty(0, np.int64), *parts]), kind="stable")
+    return persons[np.append(True, persons[1:] != persons[:-1])] if len(persons) else persons

@@ -49,6 +49,7 @@ class BackgroundAttack:
 
     name: ClassVar[str] = "background"
     any_size: ClassVar[bool] = False
+    people_only: ClassVar[bool] = False
     has_posteriors: ClassVar[bool] = True
     knows: ClassVar[str] = (
         "who is in each release, everyone's quasi-identifiers, and how likely values are and follow each other"

@@ -25,6 +25,7 @@ class CompromisedAttack:
 
     name: ClassVar[str] = "compromised"
     any_size: ClassVar[bool] = False
+    people_only: ClassVar[bool] = False
     has_posteriors: ClassVar[bool] = False
     knows: ClassVar[str] = (
         "who is in each release, everyone's quasi-identifiers, and the values of people who are declared compromised"

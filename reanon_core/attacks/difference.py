@@ -26,6 +26,7 @@ class DifferenceAttack:
 
     name: ClassVar[str] = "difference"
     any_size: ClassVar[bool] = False
+    people_only: ClassVar[bool] = False
     has_posteriors: ClassVar[bool] = False
     knows: ClassVar[str] = "who is in each release, and everyone's quasi-identifiers"
     blind_to: ClassVar[str] = (

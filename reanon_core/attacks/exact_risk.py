@@ -31,6 +31,7 @@ class ExactRisk:
 
     name: ClassVar[str] = "risk"
     any_size: ClassVar[bool] = False
+    people_only: ClassVar[bool] = False
     has_posteriors: ClassVar[bool] = False
     knows: ClassVar[str] = "who is in each release, and everyone's quasi-identifiers"
     blind_to: ClassVar[str] = "nothing, but it counts all worlds, which is possible for tiny histories only"

@@ -27,6 +27,7 @@ class IntersectionAttack:
 
     name: ClassVar[str] = "intersection"
     any_size: ClassVar[bool] = True
+    people_only: ClassVar[bool] = False
     has_posteriors: ClassVar[bool] = False
     knows: ClassVar[str] = "who is in each release, and everyone's quasi-identifiers"
     blind_to: ClassVar[str] = (

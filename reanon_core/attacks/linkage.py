@@ -32,6 +32,7 @@ class LinkageAttack:
 
     name: ClassVar[str] = "linkage"
     any_size: ClassVar[bool] = False
+    people_only: ClassVar[bool] = False
     has_posteriors: ClassVar[bool] = False
     knows: ClassVar[str] = "who is in each release, and everyone's quasi-identifiers"
     blind_to: ClassVar[str] = "rows with more than one possible successor, and releases with boxes of groups"

@@ -28,6 +28,7 @@ class PropagationAttack:
 
     name: ClassVar[str] = "propagation"
     any_size: ClassVar[bool] = False
+    people_only: ClassVar[bool] = False
     has_posteriors: ClassVar[bool] = False
     knows: ClassVar[str] = (
         "who is in each release, everyone's quasi-identifiers, and the values of people who are declared compromised"

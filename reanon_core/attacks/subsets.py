@@ -27,6 +27,7 @@ class SubsetsAttack:
 
     name: ClassVar[str] = "subsets"
     any_size: ClassVar[bool] = False
+    people_only: ClassVar[bool] = False
     has_posteriors: ClassVar[bool] = False
     knows: ClassVar[str] = "who is in each release, everyone's quasi-identifiers, and everyone's group"
     blind_to: ClassVar[str] = "what follows from values and counts other than by subtracting whole groups"

@@ -7,7 +7,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from reanon_core.bucketing.bucket_history import NOWHERE, BucketHistory
+from reanon_core.bucketing.bucket_history import BucketHistory
+from reanon_core.bucketing.bucket_rows import NOWHERE
 from reanon_core.bucketing.count_plan import CountPlan, assign_new_rows, balance_buckets
 from reanon_core.bucketing.eligibility import is_eligible
 from reanon_core.bucketing.entry_ways import EntryCounts, EntryWay, entry_ways

@@ -29,16 +29,13 @@ class Division:
 
 def divide(snapshot: Snapshot, roster: Roster, signatures: Signatures) -> Division:
     """Find each person in the roster, with the signature that contains their present value."""
-    entry, changed = _divide(
-        roster.persons,
-        roster.signature,
-        roster.sensitive,
-        signatures.offsets,
-        signatures.values,
-        snapshot.persons,
-        snapshot.sensitive,
-    )
-    return Division(entry, changed)
+    return divide_people(snapshot.persons, snapshot.sensitive, roster, signatures)
+
+
+def divide_people(persons: Int64, sensitive: Int32, roster: Roster, signatures: Signatures) -> Division:
+    """The same for any people, in ascending order, with their values."""
+    known = (roster.persons, roster.signature, roster.sensitive)
+    return Division(*_divide(*known, signatures.offsets, signatures.values, persons, sensitive))
 
 
 @compiled

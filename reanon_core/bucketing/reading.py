@@ -21,17 +21,12 @@ one of as many equally likely relabellings as give the person each value).
 from collections.abc import Iterator
 from itertools import combinations, permutations
 from math import factorial
+from typing import NamedTuple
 
 import numpy as np
 
-from reanon_core.bucketing.bucket_history import (
-    DISPLACED_ROW,
-    NEW_ROW,
-    OLD_ROW,
-    WITHHELD_ROW,
-    BucketHistory,
-    bucket_history,
-)
+from reanon_core.bucketing.bucket_history import BucketHistory, bucket_history
+from reanon_core.bucketing.bucket_rows import DISPLACED_ROW, NEW_ROW, OLD_ROW, WITHHELD_ROW
 from reanon_core.bucketing.count_likelihood import CountLikelihood
 from reanon_core.bucketing.options import BucketOptions
 from reanon_core.bucketing.world_counts import WorldCounts, true_counts
@@ -43,8 +38,6 @@ MOST_ARRANGEMENTS = 720
 """All arrangements of a bucket are looked at if there are no more."""
 MOST_WORK = 1_000_000
 """About the most buckets that are decided on, in all releases of all worlds; of too many buckets, some are read."""
-MOST_PEOPLE = 100
-"""All arrangements of a bucket are looked for if it has no more people."""
 
 
 def bucket_readings(
@@ -67,20 +60,28 @@ def bucket_readings(
     work = max(1, history.signatures.count**2 * history.releases)  # of one world for each bucket
     most = min(MOST_ARRANGEMENTS, MOST_WORK // work)
     for bucket in range(0, history.signatures.count, max(1, work // MOST_WORK)):
-        members = np.flatnonzero(history.rows.bucket == bucket)
-        place, arrangements, complete = _arrangements(history, bucket, members, most)
-        worlds = _worlds(history, counts, bucket, members, place, arrangements[1:])
+        members = history.members(bucket)
         signature = np.array(history.signatures.tuples[bucket], dtype=np.int32)
-        people, first = np.unique(
-            np.stack([history.rows.person[members], place.astype(np.int64)]), axis=1, return_index=True
-        )
+        listed = history.is_small(bucket)
+        if listed:
+            place, arrangements, complete = _arrangements(history, bucket, members, most)
+        else:
+            place, complete = signature.searchsorted(history.rows.value[members]).astype(np.int32), False
+            arrangements = relabellings(len(signature), most)
+        moved = history.rows.kind[members] == DISPLACED_ROW
+        rows = _rows_of_people(history, members, place, arrangements) if complete else _rows_of_slots(history, bucket)
+        worlds = _worlds(history, counts, bucket, rows, members[moved], place[moved], arrangements[1:])
+        people = np.stack([history.rows.person[members], place.astype(np.int64)])
+        persons, places = np.unique(people if listed else people[:, :0], axis=1)
         yield Reading(
-            persons=people[0],
-            place=place[first],
+            persons=persons,
+            place=places,
             values=signature[arrangements],
             log_likelihood=np.array([0.0, *(likelihood.world(world, truth) for world in worlds)]),
             complete=complete,
             unread=likelihood.unread,
+            unlisted=None if listed else history.places,
+            number=bucket,
         )
 
 
@@ -116,8 +117,6 @@ def _arrangements(history: BucketHistory, bucket: int, members: Int64, most: int
 def _all_arrangements(history: BucketHistory, members: Int64, place: Int32, own: Int32, size: int) -> Int32 | None:
     """Every way to give the people of a bucket slots that their groups have; None if there are too many."""
     rows, people = history.rows, len(own)
-    if people > MOST_PEOPLE:
-        return None
     together: dict[tuple[int, int], set[int]] = {}
     groups: list[list[tuple[int, set[int]]]] = [[] for _ in range(people)]
     columns = (rows.time[members], rows.group[members], rows.layers[members], place)
@@ -160,41 +159,59 @@ def _connected_order(neighbours: list[set[int]]) -> list[int]:
     return order
 
 
+class PlaceRows(NamedTuple):
+    """How many rows of a bucket there are at each place, without those of displaced people."""
+
+    old: Int64  # [places, t]
+    surplus: Int64  # [places, t]
+    new: Int64  # [places, t, cells]
+    withheld: Int64  # [places, t]
+
+
+def _rows_of_slots(history: BucketHistory, bucket: int) -> PlaceRows:
+    """The rows if each slot is a place."""
+    low, high = history.signatures.offsets[bucket : bucket + 2]
+    old, surplus, new, _, awaited = history.counts
+    slots = np.s_[:, low:high]
+    return PlaceRows(old[slots].T, surplus[slots].T, new[:, :, low:high].transpose(2, 0, 1), awaited[slots].T)
+
+
+def _rows_of_people(history: BucketHistory, members: Int64, place: Int32, arrangements: Int32) -> PlaceRows:
+    """The rows of a small bucket, at the places of its members."""
+    rows, kind = history.rows, history.rows.kind[members]
+    shape, is_old = (arrangements.shape[1], history.releases, history.cells), kind == OLD_ROW
+    found = []
+    for chosen in (is_old, is_old & (rows.group[members] < 0), kind == NEW_ROW, kind == WITHHELD_ROW):
+        table = np.zeros(shape, dtype=np.int64)
+        np.add.at(table, (place[chosen], rows.time[members[chosen]], rows.cell[members[chosen]]), 1)
+        found.append(table)
+    old, surplus, new, withheld = found
+    return PlaceRows(old.sum(axis=2), surplus.sum(axis=2), new, withheld.sum(axis=2))
+
+
 def _worlds(
-    history: BucketHistory, counts: WorldCounts, bucket: int, members: Int64, place: Int32, arrangements: Int32
+    history: BucketHistory,
+    counts: WorldCounts,
+    bucket: int,
+    rows: PlaceRows,
+    displaced_rows: Int64,
+    displaced_place: Int32,
+    arrangements: Int32,
 ) -> Iterator[WorldCounts]:
     """The counts of the world of each arrangement."""
-    rows, signatures = history.rows, history.signatures
-    low, high = int(signatures.offsets[bucket]), int(signatures.offsets[bucket + 1])
-    signature = signatures.values[low:high]
-    kind, places = rows.kind[members], arrangements.shape[1]
-    old_rows, surplus_rows, new_rows, withheld_rows = (
-        np.zeros((places, history.releases, history.cells), dtype=np.int64) for _ in range(4)
-    )
-    is_old = kind == OLD_ROW
-    for table, chosen in (
-        (old_rows, is_old),
-        (surplus_rows, is_old & (rows.group[members] < 0)),
-        (new_rows, kind == NEW_ROW),
-        (withheld_rows, kind == WITHHELD_ROW),
-    ):
-        np.add.at(table, (place[chosen], rows.time[members[chosen]], rows.cell[members[chosen]]), 1)
-    moving = kind == DISPLACED_ROW
-    moved = dict(zip(members[moving].tolist(), place[moving].tolist(), strict=True))
+    low, high = history.signatures.offsets[bucket : bucket + 2].tolist()
+    signature = history.signatures.values[low:high]
+    moved = dict(zip(displaced_rows.tolist(), displaced_place.tolist(), strict=True))
     known = counts.withheld.T.copy()
-    withheld_here = members[kind == WITHHELD_ROW]
-    np.subtract.at(known, (rows.value[withheld_here], rows.time[withheld_here]), 1)
+    known[signature] -= history.counts.awaited[:, low:high].T
     for arrangement in arrangements:
         old, surplus, new, withheld = counts.old.copy(), counts.surplus.copy(), counts.new.copy(), counts.withheld
-        old_part, surplus_part, new_part = np.zeros((3, high - low, history.releases, history.cells), dtype=np.int64)
-        for part, of_places in ((old_part, old_rows), (surplus_part, surplus_rows), (new_part, new_rows)):
-            np.add.at(part, arrangement, of_places)
-        old[:, low:high] = old_part.sum(axis=2).T
-        surplus[:, low:high] = surplus_part.sum(axis=2).T
-        new[:, :, low:high] = new_part.transpose(1, 2, 0)
-        if len(withheld_here):
+        old[:, low:high] = _by_slot(rows.old, arrangement, high - low).T
+        surplus[:, low:high] = _by_slot(rows.surplus, arrangement, high - low).T
+        new[:, :, low:high] = _by_slot(rows.new, arrangement, high - low).transpose(1, 2, 0)
+        if rows.withheld.any():
             by_value = known.copy()
-            np.add.at(by_value, signature[arrangement], withheld_rows.sum(axis=2))
+            np.add.at(by_value, signature[arrangement], rows.withheld)
             withheld = by_value.T
         displaced = counts.displaced
         if moved:
@@ -204,3 +221,10 @@ def _worlds(
                 for of_release in displaced
             )
         yield WorldCounts(old, surplus, new, withheld, displaced)
+
+
+def _by_slot(of_places: Int64, arrangement: Int32, slots: int) -> Int64:
+    """Counts of places as counts of the slots that an arrangement gives them."""
+    found = np.zeros((slots, *of_places.shape[1:]), dtype=np.int64)
+    np.add.at(found, arrangement, of_places)
+    return found

@@ -1,7 +1,7 @@
 """Array types of the model, and how to freeze them."""
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 Int32: TypeAlias = npt.NDArray[np.int32]
 Int64: TypeAlias = npt.NDArray[np.int64]
 UInt64: TypeAlias = npt.NDArray[np.uint64]
+UInt8: TypeAlias = npt.NDArray[np.uint8]
 Int8: TypeAlias = npt.NDArray[np.int8]
 Int16: TypeAlias = npt.NDArray[np.int16]
 Bool: TypeAlias = npt.NDArray[np.bool_]
@@ -40,6 +41,22 @@ def slices(rows: int, most: int | None = None) -> Iterator[slice]:
     step = SLICE if most is None else most
     for start in range(0, max(1, rows), step):
         yield slice(start, min(start + step, rows))
+
+
+def joint_slices(ascending: Sequence[Int64], most: int) -> Iterator[tuple[slice, ...]]:
+    """A slice of each of these arrays at a time, of at most so many entries; equal entries are in the same slices.
+
+    All entries of a turn are smaller than those of the next one.
+
+    Requires: each array ascends, without an entry twice; `most` is at least 1.
+    """
+    starts = [0] * len(ascending)
+    while any(start < len(array) for start, array in zip(starts, ascending, strict=True)):
+        ahead = zip(starts, ascending, strict=True)
+        last = min(array[min(start + most, len(array)) - 1] for start, array in ahead if start < len(array))
+        ends = [int(array.searchsorted(last, side="right")) for array in ascending]
+        yield tuple(slice(start, end) for start, end in zip(starts, ends, strict=True))
+        starts = ends
 
 
 def forget_pages(*arrays: AnyArray) -> None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from reanon_core.model.arrays import Bool, Int64, forget_pages, slices
+from reanon_core.model.arrays import Bool, Int64, forget_pages, joint_slices, slices
 from reanon_core.model.codebook import Codebook
 from reanon_core.model.history import History, Published
 from reanon_core.model.knowledge import Compromised, Knowledge, Presence
@@ -71,19 +71,24 @@ class Entry:
             count += int(np.count_nonzero(rule(rows)))
         return count
 
-    def presence(self, *, groups_known: bool = True, part: slice = EVERYONE) -> Presence:
+    def presence(self, *, groups_known: bool = True, people_only: bool = False, part: slice = EVERYONE) -> Presence:
         """What the strongest adversary of [XT07] knows about this release: who is in it, and their values.
 
-        `part` are the people of the trace that it is about.
+        `part` are the people of the trace that it is about. With `people_only` it is who they are and no more, which
+        copies nothing.
 
         Paper: [XT07] Definition 6. Withheld and invented people are not in it. [RPB12] Section 4.1: the adversary may
         know the respondents of each group.
         """
         persons, rows = self.trace.persons[part], self.trace.rows[part]
+        if people_only and self.snapshot.origin is None:
+            return Presence(persons, np.empty((0, len(persons)), np.int32))
         published = self.snapshot.persons.searchsorted(persons)
         if self.snapshot.origin is not None:
             real = self.snapshot.origin[published] != INVENTED
             persons, rows, published = persons[real], rows[real], published[real]
+        if people_only:
+            return Presence(persons, np.empty((0, len(persons)), np.int32))
         # Where rows have boxes of their own, the group is left out: it would reveal the value.
         group = self.release.group[rows] if groups_known and self.release.grouped else None
         return Presence(persons, self.snapshot.qi[:, published], group)
@@ -123,12 +128,15 @@ class Ledger:
             tuple(Published(entry.release, entry.auxiliary) for entry in self.entries),
         )
 
-    def knowledge(self, *, compromised: Compromised | None = None, groups_known: bool = True) -> Knowledge:
+    def knowledge(
+        self, *, compromised: Compromised | None = None, groups_known: bool = True, people_only: bool = False
+    ) -> Knowledge:
         """What the strongest adversary of [XT07] knows: identities, quasi-identifiers, lifespans.
 
-        Optionally also the values of compromised people, and everyone's group ([RB09] Section 2.1).
+        Optionally also the values of compromised people, and everyone's group ([RB09] Section 2.1); or identities and
+        lifespans alone.
         """
-        presences = tuple(entry.presence(groups_known=groups_known) for entry in self.entries)
+        presences = tuple(entry.presence(groups_known=groups_known, people_only=people_only) for entry in self.entries)
         known = Compromised.none() if compromised is None else compromised
         return Knowledge(presences, known)
 
@@ -138,19 +146,13 @@ class Ledger:
         Everything about a person is in one part, and the people of a part come before those of the next.
         """
         traced = [entry.trace.persons for entry in self.entries]
-        most = max(1, people // max(1, len(traced)))
-        starts = [0] * len(traced)
-        while any(start < len(persons) for start, persons in zip(starts, traced, strict=True)):
-            ahead = zip(starts, traced, strict=True)
-            last = min(persons[min(start + most, len(persons)) - 1] for start, persons in ahead if start < len(persons))
-            ends = [int(persons.searchsorted(last, side="right")) for persons in traced]
+        for parts in joint_slices(traced, max(1, people // max(1, len(traced)))):
             yield Knowledge(
                 tuple(
-                    entry.presence(groups_known=groups_known, part=slice(start, end))
-                    for entry, start, end in zip(self.entries, starts, ends, strict=True)
+                    entry.presence(groups_known=groups_known, part=part)
+                    for entry, part in zip(self.entries, parts, strict=True)
                 )
             )
-            starts = ends
             for entry in self.entries:
                 entry.forget_pages()
 

@@ -1,10 +1,20 @@
 """Private: what a reader of the source can compute who knows all but how the values of a few people are arranged."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from reanon_core.model.arrays import Float64, Int32, Int64, frozen
+
+
+class Places(NamedTuple):
+    """Some people, and their places in numbered readings; a person may have several."""
+
+    persons: Int64  # [n]
+    number: Int32  # [n] of the reading
+    place: Int32  # [n]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -24,6 +34,11 @@ class Reading:
     """Whether these are all arrangements that show the same values in every group."""
     unread: int = 0
     """How many releases it leaves out, because the technique with these parameters does not decide like that."""
+    unlisted: Callable[[], Iterator[Places]] | None = None
+    """Where the people are, if they are too many to be listed in `persons`: some people at a time, with all of their
+    places in such readings. It is the same for all readings of a history."""
+    number: int = 0
+    """The number that `unlisted` has for this reading."""
 
     def __post_init__(self) -> None:
         """Freeze the arrays."""

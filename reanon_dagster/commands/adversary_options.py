@@ -22,14 +22,17 @@ from reanon_dagster.storage.connection import opened
 
 
 def declared_knowledge(
-    series: Series, ledger: Ledger, options: argparse.Namespace, *, background: bool = True
+    series: Series, ledger: Ledger, options: argparse.Namespace, *, background: bool = True, people_only: bool = False
 ) -> Knowledge:
     """Who is in each release, with the declared groups, compromised people and background knowledge, and the source.
 
-    The background is left out unless it is wanted: it may have to be counted in all tables.
+    The background is left out unless it is wanted: it may have to be counted in all tables. With `people_only`, nothing
+    is known of people but who is in each release.
 
     Raises: InvalidParameter, InvalidSnapshot.
     """
+    if people_only:
+        return _with_source(series, ledger, ledger.knowledge(people_only=True))
     adversary = series.config.adversary
     share = _share(options.compromised)
     if options.compromised is not None and share is None:

@@ -1,10 +1,11 @@
 """Where an audit works: with the ledger in memory, or mapped from columns on disk and some people at a time."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from reanon_core.adversary_knowledge import with_algorithm
 from reanon_core.engine.column_folder import ColumnFolder
 from reanon_core.judgement import history_verdicts
 from reanon_core.model.errors import InvalidParameter, Problem, Refused
@@ -16,7 +17,14 @@ from reanon_core.protocols import Attack, Check, PersonwiseAttack
 from reanon_dagster.engines.scratch import scratch_folder
 from reanon_dagster.engines.series_engine import scratch_place
 from reanon_dagster.judges.judgement import examine_at_size, has_judge_at_size
-from reanon_dagster.releasing.memory_need import FIXED, LEAST_IN_PARTS, MEASURED_COLUMNS, SMALL, memory_limit
+from reanon_dagster.releasing.memory_need import (
+    FIXED,
+    LEAST_IN_PARTS,
+    MEASURED_COLUMNS,
+    SMALL,
+    memory_alone,
+    memory_limit,
+)
 from reanon_dagster.series.memory_size import shown_bytes
 from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened
@@ -27,16 +35,26 @@ if TYPE_CHECKING:
 
 AUDIT_ROW = 220
 """The bytes that a person of a release takes while the ledger is in memory, measured with four quasi-identifiers."""
-MAPPED_ROW = 100
-"""The bytes that an attack on everyone at once takes for each, although the ledger is mapped."""
+MAPPED_ROW = 8
+"""The bytes that an attack for histories of any size takes for each, although the ledger is mapped."""
+WHOLE_ROW = 170
+"""The same, where the technique and its parameters are computed in memory only: what regions take, by measurement."""
 HELD_ROW = 8
 """The bytes that are held for each although the ledger is mapped, and the attack takes some people at a time."""
 COLUMN = 32
-"""The bytes that each further quasi-identifier adds to either."""
+"""The bytes that each further quasi-identifier adds, where quasi-identifiers are looked at."""
 PART_PERSON = 400
 """The bytes that a person of a part takes."""
 FEWEST_PEOPLE, MOST_PEOPLE = 1 << 14, 1 << 21
 """The people of a part, however little or much memory there is."""
+
+
+class KnowledgeMaker(Protocol):
+    """Makes what an adversary knows."""
+
+    def __call__(self, *, people_only: bool = False) -> Knowledge:
+        """All of it, or only who is in each release and what follows from the source of the technique."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -73,13 +91,17 @@ class AuditPlace:
         if self.folder is None or isinstance(attack, PersonwiseAttack):
             return ""
         rows = sum(entry.snapshot.size for entry in self.ledger.entries)
-        need = _need(self.series, rows, MAPPED_ROW if attack.any_size else AUDIT_ROW, LEAST_IN_PARTS)
+        need = _attack_need(self.series, rows, attack)
         if need <= self.limit:
             return ""
         return f"it takes about {shown_bytes(need)} of memory, more than the {shown_bytes(self.limit)} that it may take"
 
-    def findings(self, attack: Attack, knowledge: Callable[[], Knowledge]) -> Findings:
-        """What an attack finds, with all that is known or with some people at a time.
+    def knowledge(self, *, people_only: bool = False) -> Knowledge:
+        """What an adversary knows who has read the source of the technique."""
+        return with_algorithm(self.series.technique, self.ledger, self.ledger.knowledge(people_only=people_only))
+
+    def findings(self, attack: Attack, knowledge: KnowledgeMaker) -> Findings:
+        """What an attack finds, with all that is known, with no more than it uses, or with some people at a time.
 
         Raises: InvalidParameter if it cannot run on these data.
         """
@@ -88,6 +110,8 @@ class AuditPlace:
             return attack.run_in_parts(self.ledger.history(), parts)
         if misfit := self.misfit(attack):
             raise InvalidParameter(Problem(f"the attack {attack.name}", "fit into memory", help=misfit))
+        if self.folder is not None and attack.people_only:
+            return attack.run(self.ledger.history(), knowledge(people_only=True))
         return attack.run(self.ledger.history(), knowledge())
 
 
@@ -132,7 +156,7 @@ def _require_parts(
         if not has_judge_at_size(check.name)
     }
     needs |= {
-        f"the attack {attack.name}": _need(series, rows, MAPPED_ROW if attack.any_size else AUDIT_ROW, LEAST_IN_PARTS)
+        f"the attack {attack.name}": _attack_need(series, rows, attack)
         for attack in attacks
         if not isinstance(attack, PersonwiseAttack)
     }
@@ -150,3 +174,12 @@ def _require_parts(
 def _need(series: "Series", rows: int, row: int, fixed: int = FIXED) -> int:
     more = max(0, len(series.schema.quasi_identifiers) - MEASURED_COLUMNS)
     return fixed + rows * (row + COLUMN * more)
+
+
+def _attack_need(series: "Series", rows: int, attack: Attack) -> int:
+    """The bytes that an attack takes that is not given some people at a time, while the ledger is mapped."""
+    if not attack.people_only:
+        return _need(series, rows, AUDIT_ROW, LEAST_IN_PARTS)
+    if memory_alone(series):
+        return _need(series, rows, WHOLE_ROW, LEAST_IN_PARTS)
+    return LEAST_IN_PARTS + rows * MAPPED_ROW

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reanon_core.adversary_knowledge import with_algorithm, with_background
+from reanon_core.adversary_knowledge import with_background
 from reanon_core.catalog import ATTACKS, METRICS, build_attack
 from reanon_core.finding_truth import with_truth
 from reanon_core.model.errors import InvalidParameter, OutOfOrder
@@ -96,8 +96,7 @@ def attack_numbers(place: AuditPlace, progress: Progress) -> dict[str, float]:
     return numbers
 
 
-def _knowledge(place: AuditPlace, *, informed: bool) -> Knowledge:
+def _knowledge(place: AuditPlace, *, informed: bool, people_only: bool = False) -> Knowledge:
     """What the adversary of these attacks knows."""
-    series, ledger = place.series, place.ledger
-    knowledge = with_algorithm(series.technique, ledger, ledger.knowledge())
-    return with_background(series.adversary_background, ledger, knowledge) if informed else knowledge
+    knowledge = place.knowledge(people_only=people_only)
+    return with_background(place.series.adversary_background, place.ledger, knowledge) if informed else knowledge

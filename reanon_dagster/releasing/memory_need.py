@@ -54,7 +54,7 @@ def part_sizes(series: "Series", people: int | None, guess: int | None = None) -
 
     Raises: Refused if the release neither fits into memory nor can be computed in parts.
     """
-    spark, reason = series.config.engine.spark, _memory_alone(series)
+    spark, reason = series.config.engine.spark, memory_alone(series)
     if spark is not None:
         if reason:
             raise Refused(f"engine: spark computes releases in parts, and {reason}; use engine: embedded")
@@ -116,7 +116,7 @@ def memory_limit(series: "Series") -> tuple[int, str]:
     return (available_memory(), "the machine has left") if size is None else (bytes_of(size), "it may take")
 
 
-def _memory_alone(series: "Series") -> str:
+def memory_alone(series: "Series") -> str:
     """Why a release of the series cannot be computed in parts, as a part of a sentence; empty if it can."""
     technique = series.technique
     if not isinstance(technique, PartitionedTechnique):

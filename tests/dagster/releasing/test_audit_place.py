@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from builders.series import SERIES, lively, write_series
 
+from reanon_core.model.knowledge import Presence
+from reanon_core.model.ledger import Entry
 from reanon_dagster import open_series
 from reanon_dagster.cli import main
 from reanon_dagster.engines.scratch import RUN
@@ -115,3 +117,45 @@ def test_the_attack_on_everyone_finds_the_same_in_a_mapped_ledger(
     found = open_series(path).attack("algorithm")
     assert (found.of, found.note, found.extra) == (whole.of, whole.note, whole.extra)
     assert np.array_equal(found.persons, whole.persons)
+
+
+def test_the_reader_of_the_source_is_told_who_is_in_each_release_and_no_more(
+    published: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Quasi-identifiers and groups of everyone would be copied into memory."""
+    path = published(SERIES)
+    whole, parts = tmp_path / "whole.json", tmp_path / "parts.json"
+    command = ["audit", str(path), "--attack", "algorithm", "--quiet", "--json"]
+    assert main([*command, str(whole)]) == 0
+    evidence = evidence_of(load_series(path), "r3")
+    in_parts(monkeypatch, path, 7)
+    told = []
+    original = Entry.presence
+
+    def presence(entry: Entry, *, part: slice = slice(None), **given: bool) -> Presence:
+        told.append(given.get("people_only", False) or part != slice(None))
+        return original(entry, part=part, **given)
+
+    monkeypatch.setattr(Entry, "presence", presence)
+    assert main([*command, str(parts)]) == 0
+    assert json.loads(parts.read_text()) == json.loads(whole.read_text())
+    open_series(path).attack("algorithm")
+    again = evidence_of(load_series(path), "r3")
+    assert {exposed_by("algorithm"), attacked_by("algorithm")} <= set(again)
+    assert again.items() <= evidence.items()
+    assert told
+    assert all(told)
+
+
+@pytest.mark.parametrize("options", ["", ", not_eligible: pad"])
+def test_a_technique_that_needs_memory_is_read_in_more_of_it(
+    published: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    options: str,
+) -> None:
+    path = published(SERIES.replace("m: 3}", f"m: 3{options}}}"))
+    in_parts(monkeypatch, path, 7)
+    monkeypatch.setattr(audit_place, "WHOLE_ROW", 10**6)
+    assert main(["audit", str(path), "--attack", "algorithm", "--quiet"]) == bool(options)
+    assert ("the attack algorithm takes about" in capsys.readouterr().err) == bool(options)

@@ -48,12 +48,10 @@ demo: $(VENV)/.first-kernels .dagster/dagster.yaml ## publish eight years of a s
 	@DAGSTER_HOME=$(CURDIR)/.dagster $(BIN)/python data/survey/demo.py
 
 test: $(STAMP) ## run the test-suite
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not server" tests
-	$(BIN)/python -m pytest -q -m "server and not slow" tests/dagster/server
+	$(BIN)/python tests/suite.py
 
 test-all: $(STAMP) ## also what is too long for CI
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not server" tests
-	$(BIN)/python -m pytest -q -m server tests/dagster/server
+	$(BIN)/python tests/suite.py --all
 
 lint: $(VENV)/.packages ## ruff, mypy --strict and pip check
 	$(BIN)/pip check

@@ -1,4 +1,4 @@
-"""One Dagster server for all tests that need one: they are marked `server`, and run in one process after the others."""
+"""One Dagster server for all tests that need one: they are marked `server`, and run in a process of their own."""
 
 import os
 from collections.abc import Iterator

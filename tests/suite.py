@@ -7,11 +7,13 @@ started ends with this process, also if it is interrupted or killed.
 """
 
 import argparse
+import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+from builders.examples import ALL
 from builders.guard import end, guarded
 
 ROOT = Path(__file__).parents[1]
@@ -24,6 +26,7 @@ SERVER_TESTS = "tests/dagster/server"
 def suite(*, slow: bool) -> int:
     """Run all tests, with the slow ones or without; 0 if every one has passed, otherwise pytest's exit code."""
     only_quick = "" if slow else " and not slow"
+    environment = {**os.environ, **({ALL: "1"} if slow else {})}
     PRINTED.parent.mkdir(exist_ok=True)
     started: list[subprocess.Popen[bytes]] = []
     try:
@@ -31,7 +34,7 @@ def suite(*, slow: bool) -> int:
             command = [*PYTEST, "-m", f"server{only_quick}", SERVER_TESTS]
             started.append(guarded(command, cwd=ROOT, stdout=file, stderr=subprocess.STDOUT))
         command = [*PYTEST, *TWO_WORKERS, "-m", f"not server{only_quick}", "tests"]
-        started.append(guarded(command, cwd=ROOT))
+        started.append(guarded(command, cwd=ROOT, env=environment))
         others = started[1].wait()
         print(f"\n{SERVER_TESTS} ran at the same time:", flush=True)
         served = started[0].wait()

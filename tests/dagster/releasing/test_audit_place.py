@@ -2,19 +2,18 @@
 
 import json
 from collections.abc import Callable
-from datetime import date
 from pathlib import Path
 
 import numpy as np
 import pytest
-from builders.series import SERIES, lively, write_series
+from builders.published_series import published_series
+from builders.series import SERIES
 
 from reanon_dagster import open_series
 from reanon_dagster.cli import main
 from reanon_dagster.engines.scratch import RUN
 from reanon_dagster.releasing import audit_place
 from reanon_dagster.releasing.evidence import attacked_by, evidence_of, exposed_by
-from reanon_dagster.releasing.release import publish_ready_releases
 from reanon_dagster.releasing.release_audit import audit_release
 from reanon_dagster.series.series_file import load_series
 
@@ -26,9 +25,7 @@ ATTACK = "intersection"
 @pytest.fixture
 def published(tmp_path: Path) -> Callable[[str], Path]:
     def publish(text: str) -> Path:
-        path = write_series(tmp_path, text=text, snapshots=lively(3))
-        assert len(list(publish_ready_releases(load_series(path), date(2030, 1, 1), seed=1))) == 3
-        return path
+        return published_series(tmp_path, 3, text=text)
 
     return publish
 

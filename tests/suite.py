@@ -19,7 +19,7 @@ from builders.guard import end, guarded
 ROOT = Path(__file__).parents[1]
 PRINTED = ROOT / "build" / "server-tests.txt"
 PYTEST = [sys.executable, "-m", "pytest", "-q"]
-TWO_WORKERS = ["-n", "2", "--dist", "loadfile"]
+TWO_WORKERS = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
 SERVER_TESTS = "tests/dagster/server"
 
 

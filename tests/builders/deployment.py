@@ -86,7 +86,7 @@ def wait_for_locations(server: Server, count: int) -> None:
         assert all(one["__typename"] == "RepositoryLocation" for one in answers), answers
         return True
 
-    server.wait(loaded, 90, "the webserver to load the code locations")
+    server.wait(loaded, 300, "the webserver to load the code locations")
 
 
 def free_port() -> int:

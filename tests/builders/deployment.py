@@ -16,7 +16,7 @@ from reanon_dagster.definitions import ROOT
 
 # The daemon looks at its backfills every 30 seconds and knows no setting for it. Nothing else is changed.
 QUICK_DAEMON = (
-    "import dagster._daemon.controller as controller; controller.DEFAULT_DAEMON_INTERVAL_SECONDS = 1; "
+    "import dagster._daemon.controller as controller; controller.DEFAULT_DAEMON_INTERVAL_SECONDS = 2; "
     "from dagster._daemon.cli import cli; cli()"
 )
 LOCATIONS = """query { workspaceOrError { ... on Workspace { locationEntries {

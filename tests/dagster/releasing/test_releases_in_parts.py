@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from builders.assets import Maker
+from builders.long_lists import sampled
 from builders.series import SERIES, begin, lively, people, write_series
 from builders.spark import cluster_in, environment, needs_spark
 
@@ -77,7 +78,7 @@ def scratch(folder: Path) -> list[str]:
     return [path.name for path in (folder / "private" / "clinic" / "scratch").rglob("*") if path.name != LOCK]
 
 
-@pytest.mark.parametrize("technique", TECHNIQUES)
+@pytest.mark.parametrize("technique", sampled(TECHNIQUES, ["blind", "blocks", "mondrian"]))
 @pytest.mark.parametrize("chunk_rows", [40, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_parts_publish_the_same_files(tmp_path: Path, in_memory, monkeypatch, technique: str, chunk_rows: int) -> None:
     whole = in_memory(technique)
@@ -100,7 +101,7 @@ def test_a_series_may_go_on_in_the_other_way(tmp_path: Path, in_memory, monkeypa
     assert published(tmp_path / "mixed") == whole
 
 
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("threads", sampled([1, 3], [3]))
 def test_a_limit_and_threads_change_nothing_but_memory(tmp_path: Path, in_memory, threads: int) -> None:
     parts = series_in(tmp_path / "parts", TECHNIQUES["blind"], IN_PARTS + f"threads: {threads}\n", thousands())
     assert main(["backfill", str(parts), "--seed", "3", "--quiet"]) == 0
@@ -117,7 +118,7 @@ def test_a_refusal_leaves_nothing_in_scratch(tmp_path: Path, capsys, monkeypatch
     assert scratch(tmp_path) == []
 
 
-@pytest.mark.parametrize("point", ["reading", "planning", "checking"])
+@pytest.mark.parametrize("point", sampled(["reading", "planning", "checking"], ["planning"]))
 def test_a_killed_process_publishes_nothing_and_leaves_nothing_readable(tmp_path: Path, in_memory, point: str) -> None:
     path = series_in(tmp_path / "killed", TECHNIQUES["blind"], IN_PARTS, thousands_once())
     found = subprocess.run([sys.executable, "-c", KILLED, str(path), point], check=False, env=environment())

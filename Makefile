@@ -23,11 +23,12 @@ $(VENV)/.packages: $(LOCKS) requirements-pycanon.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed; name it with make PYTHON=..." >&2; exit 2; }
 	@echo "1 of 2: installing $(PACKAGES) packages into $(VENV) (about a minute, once)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/pip install --disable-pip-version-check --progress-bar off --no-deps --require-hashes $(LOCKS:%=-r %) 2> >(grep -v '^WARNING' >&2) | \
+	@$(BIN)/pip install --disable-pip-version-check --progress-bar off --no-compile --no-deps --require-hashes $(LOCKS:%=-r %) 2> >(grep -v '^WARNING' >&2) | \
 	  awk -v all=$(PACKAGES) '/^(Collecting|Processing|Requirement already)/ { if (++n % 20 == 0) print "  " n " of " all; fflush() } /^Installing/ { print "  unpacking"; fflush() }'
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade --target $(VENV)/pycanon -r requirements-pycanon.lock 2> >(grep -v '^WARNING' >&2)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@$(BIN)/python -m compileall -q reanon_core reanon_dagster
+	@$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true  # on all cores; some packages contain templates that are no Python
 	@touch $(VENV)/.packages
 
 # What the demo needs is compiled first: the other techniques are compiled when a target needs them.
@@ -48,12 +49,10 @@ demo: $(VENV)/.first-kernels .dagster/dagster.yaml ## publish eight years of a s
 	@DAGSTER_HOME=$(CURDIR)/.dagster $(BIN)/python data/survey/demo.py
 
 test: $(STAMP) ## run the test-suite
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow and not server" tests
-	$(BIN)/python -m pytest -q -m "server and not slow" tests/dagster/server
+	$(BIN)/python tests/suite.py
 
 test-all: $(STAMP) ## also what is too long for CI
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not server" tests
-	$(BIN)/python -m pytest -q -m server tests/dagster/server
+	$(BIN)/python tests/suite.py --all
 
 lint: $(VENV)/.packages ## ruff, mypy --strict and pip check
 	$(BIN)/pip check

@@ -2,10 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import dagster as dg
 
 from reanon_dagster.definitions import series_definitions
+from reanon_dagster.expectations.data_docs import write_data_docs
+from reanon_dagster.releasing import release_suites
 from reanon_dagster.series.series_file import load_series
 
 FILLED = ("snapshot", "state", "evidence")
@@ -21,6 +25,8 @@ class Maker:
     instance: dg.DagsterInstance
     loud: bool = False
     """Whether Dagster says on the console what it does."""
+    documented: bool = False
+    """Whether the pages of Data Docs are written, which would cost more than a small release itself."""
 
     @property
     def name(self) -> str:
@@ -30,15 +36,19 @@ class Maker:
     def make(self, release: str, config: dict[str, object] | None = None) -> dg.ExecuteInProcessResult:
         """Materialize a release and give what happened; a failure is an answer too."""
         job = series_definitions(self.path).resolve_job_def(f"{self.name}_release")
-        return job.execute_in_process(
-            partition_key=load_series(self.path).calendar.partition_key(release),
-            instance=self.instance,
-            run_config={
-                **({} if self.loud else QUIET),
-                "ops": {f"{self.name}__release": {"config": config or {}}},
-            },
-            raise_on_error=False,
-        )
+        with patch.object(release_suites, "write_data_docs", self._write_data_docs):
+            return job.execute_in_process(
+                partition_key=load_series(self.path).calendar.partition_key(release),
+                instance=self.instance,
+                run_config={
+                    **({} if self.loud else QUIET),
+                    "ops": {f"{self.name}__release": {"config": config or {}}},
+                },
+                raise_on_error=False,
+            )
+
+    def _write_data_docs(self, folder: Path, *told: Any) -> tuple[Path, set[str]]:
+        return write_data_docs(folder, *told) if self.documented else (folder / "index.html", set())
 
     def refusal(self, release: str) -> str:
         """The sentence with which a release is refused."""

@@ -63,7 +63,7 @@ class Page:
         """What a person can read on the page, from top to bottom."""
         return str(self._value("document.body ? document.body.innerText : ''"))
 
-    def show(self, *words: str, seconds: float = 60) -> str:
+    def show(self, *words: str, seconds: float = 180) -> str:
         """The page's text as soon as all the words are on it; a failure that names the missing ones."""
 
         def shown() -> str | None:
@@ -77,7 +77,7 @@ class Page:
             missing = [word for word in words if word not in text]
             raise AssertionError(f"{missing} not shown on {self._value('location.href')}:\n{text[:5000]}") from None
 
-    def click(self, text: str, seconds: float = 30) -> None:
+    def click(self, text: str, seconds: float = 90) -> None:
         """Click on what has this text, as soon as it is there."""
         x, y = _soon(lambda: self._value(f"{FOUND}({json.dumps(text)})"), seconds)
         for kind in ("mousePressed", "mouseReleased"):
@@ -123,7 +123,7 @@ class Page:
         number = next(self.numbers)
         self.connection.send(json.dumps({"id": number, "method": method, "params": parameters}))
         while True:
-            answer = json.loads(self.connection.recv(timeout=60))
+            answer = json.loads(self.connection.recv(timeout=180))
             if "method" in answer:
                 self.events.append(answer)
             if answer.get("id") == number:
@@ -143,7 +143,7 @@ def browsing(width: int = 1500, height: int = 1000) -> Iterator[Page]:
             stderr=subprocess.DEVNULL,
         )
         try:
-            with connect(_soon(lambda: _address(Path(profile)), 60), max_size=None) as connection:
+            with connect(_soon(lambda: _address(Path(profile)), 180), max_size=None) as connection:
                 page = Page(connection)
                 page.resize(width, height)
                 yield page

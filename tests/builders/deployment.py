@@ -16,7 +16,7 @@ from reanon_dagster.definitions import ROOT
 
 # The daemon looks at its backfills every 30 seconds and knows no setting for it. Nothing else is changed.
 QUICK_DAEMON = (
-    "import dagster._daemon.controller as controller; controller.DEFAULT_DAEMON_INTERVAL_SECONDS = 1; "
+    "import dagster._daemon.controller as controller; controller.DEFAULT_DAEMON_INTERVAL_SECONDS = 2; "
     "from dagster._daemon.cli import cli; cli()"
 )
 LOCATIONS = """query { workspaceOrError { ... on Workspace { locationEntries {
@@ -86,7 +86,7 @@ def wait_for_locations(server: Server, count: int) -> None:
         assert all(one["__typename"] == "RepositoryLocation" for one in answers), answers
         return True
 
-    server.wait(loaded, 90, "the webserver to load the code locations")
+    server.wait(loaded, 300, "the webserver to load the code locations")
 
 
 def free_port() -> int:

@@ -76,7 +76,7 @@ class Server:
         """The answer to a GraphQL question, asked as the UI asks it."""
         body = json.dumps({"query": query, "variables": variables}).encode()
         request = urllib.request.Request(f"{self.url}/graphql", body, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=180) as answer:
             told = json.load(answer)
         assert not told.get("errors"), told["errors"]
         return dict(told["data"])

@@ -60,7 +60,7 @@ def materialized(series: Path, release: str) -> int:
     from builders.assets import Maker
 
     with dg.DagsterInstance.ephemeral() as instance:
-        result = Maker(series, instance).make(release)
+        result = Maker(series, instance, documented=True).make(release)
     failures = [event.step_failure_data for event in result.all_node_events if event.is_step_failure]
     for failure in failures:
         told = failure.user_failure_data

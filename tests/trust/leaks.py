@@ -115,7 +115,7 @@ def by_assets(folder: Path, temporary: Path, *, documented: bool) -> Iterator[tu
         from builders.assets import Maker
 
         with dg.DagsterInstance.local_temp(str(temporary)) as instance:
-            maker = Maker(folder / "series.yaml", instance, loud=True)
+            maker = Maker(folder / "series.yaml", instance, loud=True, documented=True)
             ended = [maker.make(release).success for release in RELEASES[:2]]
             snapshot = folder / "snapshots" / "r3.csv"
             right = snapshot.read_bytes()

@@ -4,6 +4,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from builders.examples import share_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.attacks import reasonable_surjections
@@ -138,7 +139,7 @@ def test_a_history_without_people_exposes_no_one() -> None:
     assert (nothing.of, nothing.exposed) == (0, 0)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=share_of(300))
 @given(st.randoms(use_true_random=False), st.sampled_from([0.0, 0.3]), st.integers(1, 4))
 def test_an_exposed_person_has_that_value_in_every_world(random: Random, overlap: float, releases: int) -> None:
     ledger = banded_ledger(random, overlap=overlap, releases=releases, values=random.choice([2, 3, 4]))
@@ -148,7 +149,7 @@ def test_an_exposed_person_has_that_value_in_every_world(random: Random, overlap
         assert list(worlds[person]) == [value]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=share_of(40))
 @given(st.randoms(use_true_random=False), st.booleans())
 def test_an_exposed_person_has_that_value_when_all_worlds_are_listed(random: Random, banded: bool) -> None:
     ledger = banded_ledger(random, people=4, releases=2) if banded else random_ledger(random, people=4, releases=2)
@@ -159,7 +160,7 @@ def test_an_exposed_person_has_that_value_when_all_worlds_are_listed(random: Ran
         assert list(worlds[person]) == [value]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=share_of(200))
 @given(st.randoms(use_true_random=False), st.sampled_from([0.0, 0.3]))
 def test_everyone_whom_two_releases_expose_is_found(random: Random, overlap: float) -> None:
     ledger = banded_ledger(random, people=10, overlap=overlap, values=3)
@@ -168,7 +169,7 @@ def test_everyone_whom_two_releases_expose_is_found(random: Random, overlap: flo
     assert expected.items() <= found.items()
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=share_of(200))
 @given(st.randoms(use_true_random=False), st.sampled_from([0.0, 0.3]), st.sampled_from([0.0, 0.3]))
 def test_the_compiled_search_is_the_search_step_by_step(random: Random, overlap: float, change: float) -> None:
     ledger = banded_ledger(random, people=10, releases=5, overlap=overlap, change=change, values=random.choice([2, 4]))

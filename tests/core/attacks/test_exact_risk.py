@@ -6,6 +6,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from builders.examples import share_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.attacks import reasonable_surjections
@@ -88,7 +89,7 @@ def test_a_parameter_out_of_range_is_refused_in_a_sentence(make, sentence: str) 
         make()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share_of(60), deadline=None)
 @given(st.randoms(use_true_random=False), st.booleans())
 def test_the_count_is_the_length_of_the_list(random: Random, principle: bool) -> None:
     ledger = random_ledger(random, releases=2, people=4)
@@ -101,7 +102,7 @@ def test_the_count_is_the_length_of_the_list(random: Random, principle: bool) ->
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share_of(60), deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 3))
 def test_in_an_m_invariant_history_nobody_is_guessed_better_than_one_in_m(seed: int, m: int) -> None:
     ledger = invariant_ledger(Random(seed), m=m, releases=3, people=5)

@@ -8,6 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 from builders.bpg import entries, histories, published, table
+from builders.examples import share_of
 from builders.long_lists import sampled
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -103,7 +104,7 @@ def test_whose_row_has_a_box_of_its_own_is_not_given_to_the_adversary() -> None:
     assert "4 memberships are neither known" in found.note
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=share_of(150))
 @given(st.randoms(use_true_random=False), st.integers(1, 4))
 def test_the_smallest_candidate_sets_are_those_of_all_subsets_of_the_releases(random: Random, releases: int) -> None:
     history = list(banded_ledger(random, people=9, releases=releases, overlap=0.5).entries)
@@ -114,7 +115,7 @@ def test_the_smallest_candidate_sets_are_those_of_all_subsets_of_the_releases(ra
     assert found.extra["singled out"] <= sum(size == 1 for size in expected.values())
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=share_of(100))
 @given(st.randoms(use_true_random=False), st.integers(1, 3), st.booleans())
 def test_an_exposed_person_has_that_value_in_every_world(random: Random, releases: int, constant: bool) -> None:
     history = list(banded_ledger(random, people=5, releases=releases, overlap=0.5).entries)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from builders.examples import share_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,7 +29,7 @@ def pools(draw: st.DrawFn) -> tuple[int, Signatures, np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("how", ["paper", "stable", "deep"])
 @given(case=pools())
-@settings(max_examples=150, deadline=None)  # the first call compiles
+@settings(max_examples=share_of(150), deadline=None)  # the first call compiles
 def test_every_new_row_finds_a_bucket_of_at_least_m_values(
     case: tuple[int, Signatures, np.ndarray, np.ndarray], how: Assignment
 ) -> None:

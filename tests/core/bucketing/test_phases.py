@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from builders.examples import share_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -96,7 +97,7 @@ def test_balancing_in_bulk_equals_balancing_row_by_row(case: tuple[int, Signatur
 @pytest.mark.parametrize("balancing", ["blind", "filled"])
 @pytest.mark.parametrize("how", ["paper", "stable", "deep"])
 @given(case=buckets())
-@settings(max_examples=200)
+@settings(max_examples=share_of(200))
 def test_every_bucket_ends_balanced_and_every_new_row_is_placed(
     case: tuple[int, Signatures, np.ndarray, np.ndarray], how: str, balancing: str
 ) -> None:

@@ -6,6 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from builders.examples import share_of
 from builders.regions import cut_small_regions
 from core.bucketing.test_blindness import VALUES, counts_of, relabelled, schema, snapshots
 from hypothesis import HealthCheck, example, given, settings
@@ -37,7 +38,7 @@ def codes(rows: int, seed: int = 1) -> np.ndarray:
 
 
 @given(rows=st.integers(0, 3000), m=st.integers(2, 5), pilot=st.booleans(), missing=st.booleans())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=share_of(50), deadline=None)
 def test_every_new_row_is_in_the_pilot_or_in_a_region_of_enough_rows(
     rows: int, m: int, pilot: bool, missing: bool
 ) -> None:

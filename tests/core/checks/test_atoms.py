@@ -4,6 +4,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from builders.examples import share_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.atoms import atoms_breached, subsets_breached
@@ -128,7 +129,7 @@ def histories(draw: st.DrawFn) -> list[Entry]:
 
 
 @given(history=histories(), k=st.integers(2, 4), ell=st.integers(1, 3))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=share_of(400), deadline=None)
 def test_the_fold_counts_the_atoms_of_the_definition_after_every_release(
     history: list[Entry], k: int, ell: int
 ) -> None:
@@ -138,7 +139,7 @@ def test_the_fold_counts_the_atoms_of_the_definition_after_every_release(
 
 
 @given(history=histories(), k=st.integers(2, 4), ell=st.integers(1, 3))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=share_of(400), deadline=None)
 def test_the_atoms_hold_exactly_if_no_subset_of_the_releases_exposes_anyone(
     history: list[Entry], k: int, ell: int
 ) -> None:

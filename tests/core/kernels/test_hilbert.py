@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from builders.examples import share_of
 from hilbertcurve.hilbertcurve import HilbertCurve
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from reanon_core.model.arrays import MISSING
 
 
 @given(st.integers(1, 5), st.integers(1, 6), st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share_of(60), deadline=None)
 def test_indices_are_those_of_a_public_implementation(attributes: int, bits: int, seed: int) -> None:
     points = np.random.default_rng(seed).integers(0, 2**bits, (attributes, 20)).astype(np.int32)
     top = np.full(attributes, 2**bits - 1)
@@ -40,7 +41,7 @@ def test_bits_tell_codes_apart_while_an_index_can_hold_them(attributes: int, wid
 
 
 @given(st.integers(1, 40), st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=share_of(40), deadline=None)
 def test_the_order_is_stable(bits: int, seed: int) -> None:
     keys = np.random.default_rng(seed).integers(0, 2**bits, 200, dtype=np.uint64) % np.uint64(50)
     assert stable_order(keys, bits).tolist() == np.argsort(keys, kind="stable").tolist()

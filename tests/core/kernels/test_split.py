@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from builders.examples import share_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.split import split as literal_split
@@ -29,7 +30,7 @@ def groups_of(group: np.ndarray) -> set[tuple[int, ...]]:
     attributes=st.integers(1, 5),
     empty=st.sampled_from([0.0, 0.3]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share_of(60), deadline=None)
 def test_the_compiled_split_makes_the_groups_of_the_literal_one(
     seed: int, sizes: list[tuple[int, int]], spread: int, attributes: int, empty: float
 ) -> None:

@@ -5,6 +5,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from builders.examples import share_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.builders import plain_schema, random_entry
@@ -14,7 +15,7 @@ from reanon_core.model.snapshot import INVENTED, REMEMBERED, TABLE
 from reanon_core.model.trace import Trace
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=share_of(60))
 @given(st.randoms(use_true_random=False), st.integers(1, 20))
 def test_people_are_counted_as_the_definitions_say(random: Random, part: int) -> None:
     entry = random_entry(random, plain_schema(), people=14)

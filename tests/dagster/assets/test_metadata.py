@@ -114,7 +114,7 @@ def test_no_id_and_no_row_is_found_in_the_event_log_the_compute_logs_data_docs_o
     changed.loc[changed.index[:5], "disease"] = "Zacharias-000009"
     (home / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
     with dg.DagsterInstance.from_config(str(home)) as instance:
-        maker = Maker(path, instance, loud=True)
+        maker = Maker(path, instance, loud=True, documented=True)
         assert maker.make("r1").success
         for frame in (wrong, changed, ineligible(), people(60).drop(columns="zip")):
             correct(tmp_path, "r2", frame)

@@ -3,11 +3,10 @@
 from pathlib import Path
 
 import pytest
-from builders.series import lively, write_series
+from builders.published_series import published_series
 
 from reanon_dagster.backup.encrypted_file import Stretching
 from reanon_dagster.backup.passphrase import ENVIRONMENT
-from reanon_dagster.cli import main
 from reanon_dagster.commands import backup
 
 PASSPHRASE = "correct horse battery"
@@ -22,7 +21,4 @@ def _cheap_passphrase(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def clinic(tmp_path: Path) -> Path:
     """A series of four snapshots, and two releases."""
-    path = write_series(tmp_path, snapshots=lively(4, 60))
-    for seed in ("1", "2"):
-        assert main(["publish", str(path), "--quiet", "--seed", seed]) == 0
-    return path
+    return published_series(tmp_path, 4, 60, to="r2")

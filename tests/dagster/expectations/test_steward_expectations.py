@@ -245,7 +245,7 @@ def test_no_id_and_no_value_of_a_failing_expectation_is_shown_anywhere(
     assert main(["publish", str(path), "--data-docs"]) == 1
     main(["status", str(path)])
     with dg.DagsterInstance.from_config(str(home)) as instance:
-        refusal = Maker(path, instance, loud=True).refusal("r1")
+        refusal = Maker(path, instance, loud=True, documented=True).refusal("r1")
         assert "fails 9 expectations" in refusal
         log = "\n".join(
             serialize_value(entry) for run in instance.get_runs() for entry in instance.all_logs(run.run_id)

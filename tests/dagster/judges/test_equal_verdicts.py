@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from builders.examples import share_of
 from conformance.test_judges import empty, ledger, rows_of_people, rows_with_values
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -192,7 +193,7 @@ def marked(random: Random, entry: Entry) -> Entry:
     return replace(entry, snapshot=snapshot)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share_of(60), deadline=None)
 @given(random=st.randoms(use_true_random=False), flaws=st.integers(0, 4), grid=st.booleans())
 def test_broken_releases(random: Random, flaws: int, grid: bool) -> None:
     schema = TREES.with_ends(Ends.GRID) if grid else TREES
@@ -207,7 +208,7 @@ def test_broken_releases(random: Random, flaws: int, grid: bool) -> None:
     require_equal(CHECKS, [first, entry], random.choice([LITTLE, MUCH]))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=share_of(40), deadline=None)
 @given(random=st.randoms(use_true_random=False), flaws=st.integers(0, 3))
 def test_broken_decoupled_releases(random: Random, flaws: int) -> None:
     entry = random.choice(DECOUPLED)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from builders.published_series import published_series
 from builders.series import DISEASES, SERIES, lively, people, write_series
 
 from reanon_core.catalog import own_checks
@@ -114,9 +115,7 @@ def test_a_snapshot_beyond_the_lifespan_is_refused_and_changes_nothing(
 
 @pytest.fixture
 def published(tmp_path: Path) -> Path:
-    path = write_series(tmp_path, snapshots=lively(3))
-    assert main(["backfill", str(path), "--quiet", "--seed", "1"]) == 0
-    return path
+    return published_series(tmp_path, 3)
 
 
 def audited(path: Path, *more: str) -> dict[str, dict[str, float]]:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import dagster as dg
@@ -47,13 +48,30 @@ def people(count: int) -> pd.DataFrame:
     )
 
 
-@pytest.fixture
-def series(tmp_path: Path) -> Path:
+def written(folder: Path) -> Path:
     everybody = people(120)
     early = everybody.iloc[:90].drop(columns=["zip", "job", "blood"])
     return write_series(
-        tmp_path, text=SERIES, snapshots={"r1": early, "r2": everybody.drop(columns="blood"), "r3": everybody}
+        folder, text=SERIES, snapshots={"r1": early, "r2": everybody.drop(columns="blood"), "r3": everybody}
     )
+
+
+@pytest.fixture
+def series(tmp_path: Path) -> Path:
+    return written(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def _published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("published")
+    assert run("backfill", written(folder)) == 0
+    return folder
+
+
+@pytest.fixture
+def published(_published: Path, tmp_path: Path) -> Path:
+    """The series with its three releases, to change at will."""
+    return shutil.copytree(_published, tmp_path, dirs_exist_ok=True) / "series.yaml"
 
 
 def run(*arguments: object) -> int:
@@ -80,26 +98,24 @@ def test_each_release_has_its_columns_and_no_groups(series: Path) -> None:
     assert sorted(blood.fillna("")) == sorted(people(120)["blood"])
 
 
-def test_audit_reads_the_worlds_back_and_finds_a_forged_one(series: Path, tmp_path: Path) -> None:
-    run("backfill", series)
-    assert run("audit", series, "--json", tmp_path / "a.json") == 0
+def test_audit_reads_the_worlds_back_and_finds_a_forged_one(published: Path, tmp_path: Path) -> None:
+    assert run("audit", published, "--json", tmp_path / "a.json") == 0
     told = json.loads((tmp_path / "a.json").read_text())
     assert [one["holds"] for one in told["checks"] if one["check"] == "possible-worlds"] == [True] * 3
     exposed = {one["attack"]: one["exposed"] for one in told["attacks"]}
     exposed.pop("algorithm", None)  # it knows more than the promise assumes
     left_out = {"risk", "worlds", "algorithm", "linkage"}
     assert exposed == dict.fromkeys([name for name in ATTACKS if name not in left_out], 0)
-    store = series.parent / "private" / "panel" / "store.duckdb"
+    store = published.parent / "private" / "panel" / "store.duckdb"
     with duckdb.connect(str(store)) as connection:
         connection.execute("UPDATE private.people SET sensitive = (sensitive + 1) % 6 WHERE position = 1 AND row = 4")
-    assert run("audit", series) == 1
+    assert run("audit", published) == 1
 
 
-def test_a_trace_gives_the_row_of_each_person_within_its_box(series: Path, tmp_path: Path) -> None:
-    run("backfill", series)
-    assert run("trace", series, "--release", "r2", "--out", tmp_path / "t.parquet") == 0
+def test_a_trace_gives_the_row_of_each_person_within_its_box(published: Path, tmp_path: Path) -> None:
+    assert run("trace", published, "--release", "r2", "--out", tmp_path / "t.parquet") == 0
     traced = pd.read_parquet(tmp_path / "t.parquet")
-    table = pd.read_parquet(series.parent / "published" / "panel" / "r2" / "table.parquet")
+    table = pd.read_parquet(published.parent / "published" / "panel" / "r2" / "table.parquet")
     rows = table.iloc[traced["row"]].reset_index(drop=True)
     truth = people(120).set_index("patient").loc[traced["id"]].reset_index()
     assert (rows["zip_min"] <= truth["zip"]).all()
@@ -107,14 +123,13 @@ def test_a_trace_gives_the_row_of_each_person_within_its_box(series: Path, tmp_p
     assert (rows["disease"] == truth["disease"]).all()
 
 
-def test_the_worlds_of_each_release_can_be_traced_and_agree_with_the_files(series: Path, tmp_path: Path) -> None:
+def test_the_worlds_of_each_release_can_be_traced_and_agree_with_the_files(published: Path, tmp_path: Path) -> None:
     """An independent look: the published files, the snapshots and the private worlds, and none of our judges."""
-    run("backfill", series)
     truth, said = people(120).set_index("patient"), {}
     for release, columns in (("r1", ["age"]), ("r2", ["zip"])):
-        assert run("trace", series, "--release", release, "--out", tmp_path / f"{release}.parquet", "--worlds") == 0
+        assert run("trace", published, "--release", release, "--out", tmp_path / f"{release}.parquet", "--worlds") == 0
         traced = pd.read_parquet(tmp_path / f"{release}.parquet")
-        table = pd.read_parquet(series.parent / "published" / "panel" / release / "table.parquet")
+        table = pd.read_parquet(published.parent / "published" / "panel" / release / "table.parquet")
         assert (traced["world_3"] == traced["row"]).all()  # the true world is the last
         for world in ("world_1", "world_2", "world_3"):
             assert sorted(traced[world]) == list(range(len(table)))
@@ -136,12 +151,11 @@ def test_a_technique_without_worlds_has_none_to_trace(tmp_path: Path, capsys: py
 
 
 def test_the_files_alone_can_be_attacked_with_the_series_as_schema(
-    series: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    published: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run("backfill", series)
     people(90).drop(columns=["disease", "blood"]).to_csv(tmp_path / "people.csv", index=False)
-    files = [series.parent / "published" / "panel" / one / "table.csv" for one in ("r1", "r2")]
-    assert run("audit", "--releases", *files, "--schema", series, "--people", tmp_path / "people.csv") == 0
+    files = [published.parent / "published" / "panel" / one / "table.csv" for one in ("r1", "r2")]
+    assert run("audit", "--releases", *files, "--schema", published, "--people", tmp_path / "people.csv") == 0
     assert "without zip, job, blood" in capsys.readouterr().out
 
 
@@ -193,9 +207,8 @@ def test_people_who_leave_are_refused_and_deferred_ones_are_traced(
     assert run("audit", series) == 0
 
 
-def test_nothing_private_is_published(series: Path) -> None:
-    run("backfill", series)
-    for file in (series.parent / "published").rglob("*"):
+def test_nothing_private_is_published(published: Path) -> None:
+    for file in (published.parent / "published").rglob("*"):
         if file.is_file():
             assert b"Zacharias" not in file.read_bytes()
 

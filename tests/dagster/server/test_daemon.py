@@ -14,8 +14,8 @@ from reanon_dagster.cli import main
 
 pytestmark = pytest.mark.server
 
-MONTHS = [f"2024-{month:02d}" for month in range(1, 9)]
-DAYS = [f"{month}-{day}" for month, day in zip(MONTHS, (31, 29, 28, 30, 31, 28, 31, 30), strict=True)]
+MONTHS = [f"2024-{month:02d}" for month in range(1, 6)]
+DAYS = [f"2024-{day}" for day in ("01-31", "02-29", "03-28", "04-30", "05-31", "06-28", "07-31", "08-30")]
 
 
 def committed(series: Path) -> list[str]:
@@ -41,7 +41,7 @@ def in_order_and_alone(server: Server, backfill: str, months: list[str]) -> None
     assert all(before.end <= after.start for before, after in pairwise(runs))
 
 
-def test_an_asset_backfill_of_8_releases_given_in_reverse_completes_in_order(
+def test_an_asset_backfill_of_5_releases_given_in_reverse_completes_in_order(
     server: Server, clinics: dict[str, Path], backfilled: tuple[str, str]
 ) -> None:
     backfill, status = backfilled
@@ -66,7 +66,7 @@ def test_after_a_release_that_fails_no_later_one_is_launched_and_the_next_backfi
     assert committed(series) == out(series) == DAYS[:3]
     shutil.copy(series / "right.csv", series / "snapshots" / f"{DAYS[3]}.csv")
     second = server.backfill_assets("faulty", DAYS[4:2:-1])
-    assert server.end_of(second, 200) == "COMPLETED_SUCCESS"
+    assert server.end_of(second, 600) == "COMPLETED_SUCCESS"
     in_order_and_alone(server, second, DAYS[3:5])
     assert committed(series) == out(series) == DAYS[:5]
     assert all(server.check_result("faulty", "m_invariance", day).success for day in DAYS[:5])
@@ -81,7 +81,7 @@ def test_a_job_backfill_launches_the_release_after_one_that_fails_too_and_it_is_
     right = pd.read_csv(snapshot)
     pd.concat([right, right.head(1)]).to_csv(snapshot, index=False)
     first = server.backfill_job("faulty", left)
-    assert server.end_of(first, 200) == "COMPLETED_FAILED"
+    assert server.end_of(first, 600) == "COMPLETED_FAILED"
     runs = {run.partition: run for run in server.runs(first)}
     assert {day: run.status for day, run in runs.items()} == dict.fromkeys(left, "FAILURE")
     assert "patient must be unique" in server.failure(runs[left[0]].id)
@@ -89,7 +89,7 @@ def test_a_job_backfill_launches_the_release_after_one_that_fails_too_and_it_is_
     assert committed(series) == out(series) == DAYS[:5]
     right.to_csv(snapshot, index=False)
     second = server.backfill_job("faulty", left)
-    assert server.end_of(second, 200) == "COMPLETED_SUCCESS"
+    assert server.end_of(second, 600) == "COMPLETED_SUCCESS"
     in_order_and_alone(server, second, left)
     assert committed(series) == out(series) == DAYS[:7]
 
@@ -110,7 +110,7 @@ def test_an_old_release_is_refused_and_changes_nothing(
 ) -> None:
     series = clinics["steady"]
     files = {path: path.stat().st_mtime_ns for path in (series / "published").rglob("*")}
-    run = server.end_of_run(server.launch_run("steady", {"dagster/partition": "2024-03"}), 120)
+    run = server.end_of_run(server.launch_run("steady", {"dagster/partition": "2024-03"}), 300)
     assert run.status == "FAILURE"
     assert "2024-03 is frozen" in server.failure(run.id)
     assert {path: path.stat().st_mtime_ns for path in (series / "published").rglob("*")} == files

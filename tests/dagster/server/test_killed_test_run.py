@@ -37,11 +37,11 @@ with ExitStack() as stack:
     server = stack.enter_context(running(Path(sys.argv[2]) / "home", {"clinic": Path(sys.argv[2])}))
     run = server.launch_run("clinic", {"dagster/partition": "r1"})
     begun = lambda: server.find_runs(runIds=[run], statuses=["STARTED"]) or None
-    server.wait(begun, 60, "the run to begin")
+    server.wait(begun, 180, "the run to begin")
     print("ready", flush=True)
     time.sleep(600)
 """
-SECONDS = 15.0
+SECONDS = 30.0
 
 
 def processes() -> Iterator[tuple[int, int, str, bool]]:

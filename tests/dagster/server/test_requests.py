@@ -39,10 +39,10 @@ def test_the_sensor_requests_exactly_the_next_release_whose_snapshot_has_landed(
     sensor = server.ask(START, sensor={**where(), "sensorName": name})["startSensor"]
     assert sensor["__typename"] == "Sensor", sensor
     tag = [{"key": "dagster/sensor_name", "value": name}]
-    found = server.wait(lambda: server.find_runs(tags=tag) or None, 60, "the sensor to request a run")
+    found = server.wait(lambda: server.find_runs(tags=tag) or None, 180, "the sensor to request a run")
     server.ask(STOP, id=sensor["sensorState"]["id"])
     assert [run.partition for run in found] == [release]
-    assert server.end_of_run(found[0].id, 120).status == "SUCCESS"
+    assert server.end_of_run(found[0].id, 300).status == "SUCCESS"
     assert out(clinics[SERIES]) == [*before, release]
 
 
@@ -56,7 +56,7 @@ def test_what_the_schedule_requests_at_its_hour_publishes_the_next_release(
     tags = {tag["key"]: tag["value"] for tag in request["tags"]}
     assert tags["dagster/partition"] == release
     assert request["runKey"].startswith(f"{SERIES}:{release}:")
-    assert server.end_of_run(server.launch_run(SERIES, tags), 120).status == "SUCCESS"
+    assert server.end_of_run(server.launch_run(SERIES, tags), 300).status == "SUCCESS"
     assert out(clinics[SERIES]) == [*before, release]
 
 
@@ -70,7 +70,7 @@ def test_the_command_of_dagster_materializes_the_next_release(server: Server, cl
         env={**os.environ, **own},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert made.returncode == 0, made.stderr
@@ -82,7 +82,7 @@ def test_several_releases_in_one_run_are_refused_and_nothing_is_published(
 ) -> None:
     before = out(clinics[SERIES])
     ends = {"dagster/asset_partition_range_start": "2024-05", "dagster/asset_partition_range_end": "2024-08"}
-    run = server.end_of_run(server.launch_run(SERIES, ends), 120)
+    run = server.end_of_run(server.launch_run(SERIES, ends), 300)
     assert run.status == "FAILURE"
     assert "one run makes one release, and this run asks for 2024-05 to 2024-08" in server.failure(run.id)
     assert out(clinics[SERIES]) == before

@@ -69,7 +69,7 @@ class Steward:
             env={**os.environ, "PYTHONWARNINGS": "", **self.environment},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         assert ran.returncode == 0, f"{command}\n{ran.stderr}"
@@ -125,7 +125,7 @@ def test_two_teams_share_one_dagster_on_postgres_and_nothing_private_is_in_its_d
         server = Server(steward.ports[3000], tmp_path / "dagster", tuple(processes))
         wait_for_locations(server, 2)
         launched = {name: server.backfill_assets(name, MONTHS[::-1]) for name in ("north", "south")}
-        ended = {name: server.end_of(backfill, 200) for name, backfill in launched.items()}
+        ended = {name: server.end_of(backfill, 600) for name, backfill in launched.items()}
         runs = {name: server.runs(backfill) for name, backfill in launched.items()}
         sentence = server.failure(runs["south"][-1].id)
         (north / "series.yaml").write_text(f"{(north / 'series.yaml').read_text()}\ndescription: Changed in place.\n")

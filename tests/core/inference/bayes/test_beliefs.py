@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from builders.examples import share_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.beliefs import expected_by_sequences, mined_row, posterior_by_configurations
@@ -13,7 +14,7 @@ from reanon_core.inference.bayes.transition_counts import TransitionCounts, auto
 from reanon_core.model.background import Automaton, Background
 from reanon_core.model.errors import InvalidParameter, Unpublishable
 
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=share_of(60), deadline=None)
 seeds = st.integers(0, 2**32 - 1)
 FIRST_CLASS, ONE = np.zeros(1, np.int32), np.zeros(1, np.int64)
 

@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from builders.bpg import entries, histories, published
+from builders.examples import share_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.atoms import atoms_breached, subsets_breached
@@ -112,14 +113,14 @@ def require_honest(technique: Bpg, snapshot: Snapshot, publication: Publication[
     options=st.fixed_dictionaries({name: st.sampled_from(values) for name, values in OPTIONS.items()}),
     series=st.fixed_dictionaries({name: st.sampled_from(values) for name, values in SERIES.items()}),
 )
-@settings(max_examples=int(os.environ.get("REANON_EXAMPLES", "400")), deadline=None)
+@settings(max_examples=int(os.environ.get("REANON_EXAMPLES", share_of(400))), deadline=None)
 def test_no_releases_compared_give_anybody_away(seed: int, options: dict, series: dict) -> None:  # type: ignore[type-arg]
     technique = Bpg(**options)
     require_safe(technique, published(technique, histories(seed, **series)))
 
 
 @given(seed=st.integers(0, 2**32 - 1), k=st.integers(2, 4), ell=st.integers(1, 3))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=share_of(100), deadline=None)
 def test_the_options_may_change_from_release_to_release(seed: int, k: int, ell: int) -> None:
     """Everything but the principle, the partitioner included."""
     rng = np.random.default_rng(seed)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from builders.examples import share_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.beliefs import consecutive_groups, divergence, moved_earth
@@ -21,7 +22,7 @@ from reanon_core.replay import replay
 from reanon_core.techniques.js_reduce.generalization import hilbert_order
 from reanon_core.techniques.js_reduce.technique import JsReduce
 
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=share_of(40), deadline=None)
 seeds = st.integers(0, 2**32 - 1)
 NO_TREE = np.zeros((1, 0), np.int32)
 TREE = Taxonomy.from_lines(

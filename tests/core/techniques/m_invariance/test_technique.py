@@ -7,6 +7,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from builders.examples import share_of
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -129,7 +130,7 @@ def test_a_changed_value_is_refused_by_default() -> None:
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=share_of(40), deadline=None)
 def test_episodes_have_the_same_or_a_disjoint_signature(seed: int) -> None:
     """Values change often; the judge's rule for episodes holds in every release, or the release is refused."""
     rng = np.random.default_rng(seed)

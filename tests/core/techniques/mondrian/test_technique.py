@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from builders.examples import share_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.mondrian import classes
@@ -62,7 +63,7 @@ def cases(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, Schema]:
     strict=st.booleans(),
     by=st.sampled_from(["principle", "quasi-identifiers", "counts"]),
 )
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=share_of(500), deadline=None)
 def test_the_compiled_partition_is_that_of_the_slow_one(case, k, ell, diversity, t, heuristic, strict, by) -> None:  # type: ignore[no-untyped-def]
     qi, sensitive, columns = case
     extent = np.array([column.bounds for column in columns.quasi_identifiers]).T

@@ -14,7 +14,7 @@ from reanon_core.model.errors import OutOfOrder, Refused
 from reanon_core.protocols import PersonwiseAttack
 from reanon_core.published_release import PublishedRelease
 from reanon_core.tables.frames import PrivateTable
-from reanon_dagster.releasing.audit_place import audit_place
+from reanon_dagster.releasing.audited_ledger import audited_ledger
 from reanon_dagster.releasing.brakes import accepted_reason
 from reanon_dagster.releasing.erasure import Forgotten, forget_person
 from reanon_dagster.releasing.frozen_settings import continued
@@ -146,11 +146,13 @@ class StoredSeries:
         share, known = self._adversary(compromised, groups_known=groups_known)
         background, rng = self._series.adversary_background, np.random.default_rng()
         records = self._published()
-        with audit_place(self._series, records, attacks=[attack]) as place:
-            if place.folder is not None and (isinstance(attack, PersonwiseAttack) or attack.people_only):
-                return with_truth(place.findings(attack, place.knowledge), place.ledger, place.knowledge)
+        with audited_ledger(self._series, records, attacks=[attack]) as audited:
+            if audited.folder is not None and (isinstance(attack, PersonwiseAttack) or attack.people_only):
+                return with_truth(audited.findings(attack, audited.knowledge), audited.ledger, audited.knowledge)
             technique = self._series.technique
-            return run_attack(name, technique, place.ledger, background, compromised=share, groups_known=known, rng=rng)
+            return run_attack(
+                name, technique, audited.ledger, background, compromised=share, groups_known=known, rng=rng
+            )
 
     def audit(
         self,

@@ -15,7 +15,7 @@ from reanon_core.protocols import Attack
 from reanon_dagster.commands.adversary_options import declared_knowledge
 from reanon_dagster.commands.json_file import require_json_place, write_json_file
 from reanon_dagster.commands.output import progress, say, table, warn
-from reanon_dagster.releasing.audit_place import audit_place
+from reanon_dagster.releasing.audited_ledger import audited_ledger
 from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.halts import halt_series
 from reanon_dagster.releasing.integrity import integrity_of, require_integrity
@@ -54,19 +54,19 @@ def run(options: argparse.Namespace) -> int:
     with (
         progress(f"{series.name}: reading the ledger", quiet=options.quiet) as step,
         # Only what was there when the command began: another process may have published since.
-        audit_place(series, records, checks, attacks if named else ()) as place,
+        audited_ledger(series, records, checks, attacks if named else ()) as audited,
     ):
-        ledger, wanted = place.ledger, any(attack.has_posteriors for attack in attacks)
+        ledger, wanted = audited.ledger, any(attack.has_posteriors for attack in attacks)
         knowledge = cache(partial(declared_knowledge, series, ledger, options, background=wanted))
-        if place.folder is None:
+        if audited.folder is None:
             knowledge()  # what is wrong with it is said before the checks
         verdicts = []
         for check in checks:
             step(f"checking {check.name}")
-            answers = zip(records, place.verdicts(check), strict=True)
+            answers = zip(records, audited.verdicts(check), strict=True)
             verdicts += [ReleaseVerdict(record.release, verdict) for record, verdict in answers]
         findings, left_out = run_attacks(
-            attacks, lambda attack: place.findings(attack, knowledge), named=named, step=step
+            attacks, lambda attack: audited.findings(attack, knowledge), named=named, step=step
         )
         findings = [with_truth(found, ledger, knowledge) for found in findings]
         step("verifying the published folder")

@@ -14,7 +14,7 @@ from reanon_dagster.commands.snapshot_gaps import gap_remarks
 from reanon_dagster.lab.projection import no_projection
 from reanon_dagster.lab.rehearsal import Rehearsal, RehearsedRelease, projected_releases, rehearsed_releases
 from reanon_dagster.lab.snapshots_on_disk import SnapshotsOnDisk, snapshots_on_disk
-from reanon_dagster.releasing.audit_place import AuditPlace
+from reanon_dagster.releasing.audited_ledger import AuditedLedger
 from reanon_dagster.releasing.evidence import attack_numbers, attacked_by, exposed_by
 from reanon_dagster.releasing.frozen_settings import continued, require_unchanged
 from reanon_dagster.releasing.judged_candidate import Progress, checks_of
@@ -87,7 +87,7 @@ def _remarks(series: Series, found: SnapshotsOnDisk) -> list[str]:
 
 def _attacks(series: Series, rehearsal: Rehearsal, step: Progress) -> dict[str, float]:
     """What the attacks find in all rehearsed releases together that run on any size or that the technique declares."""
-    return attack_numbers(AuditPlace(series, rehearsal.ledger), step) if rehearsal.entries else {}
+    return attack_numbers(AuditedLedger(series, rehearsal.ledger), step) if rehearsal.entries else {}
 
 
 def _show(

@@ -10,7 +10,7 @@ from reanon_core.catalog import ATTACKS, METRICS, build_attack
 from reanon_core.finding_truth import with_truth
 from reanon_core.model.errors import InvalidParameter, OutOfOrder
 from reanon_core.model.knowledge import Knowledge
-from reanon_dagster.releasing.audit_place import AuditPlace, audit_place
+from reanon_dagster.releasing.audited_ledger import AuditedLedger, audited_ledger
 from reanon_dagster.releasing.judged_candidate import Progress, silent
 from reanon_dagster.releasing.query_error import WORKLOAD_SEED
 from reanon_dagster.storage import store_reader
@@ -44,7 +44,7 @@ def evidence_of(series: "Series", release: str, *, progress: Progress = silent) 
         place = next((record.position for record in records if record.release == release), None)
         if place is None:
             raise OutOfOrder(f"release {release} is not published yet, so there is nothing to attack")
-    with audit_place(series, records[: place + 1]) as found:
+    with audited_ledger(series, records[: place + 1]) as found:
         numbers = attack_numbers(found, progress)
         # Metrics are measured in memory. The query error of a large release is in its record.
         for name, words in MEASURED.items() if found.folder is None else ():
@@ -63,25 +63,25 @@ def attacked_by(attack: str) -> str:
     return f"people attacked by {attack}"
 
 
-def attack_numbers(place: AuditPlace, progress: Progress) -> dict[str, float]:
+def attack_numbers(audited: AuditedLedger, progress: Progress) -> dict[str, float]:
     """The people exposed by the attacks that run on any size, and by those that the technique defends against.
 
     An attack that does not fit into memory is left out.
     """
-    series, ledger = place.series, place.ledger
+    series, ledger = audited.series, audited.ledger
     numbers: dict[str, float] = {}
     for name, attack in ATTACKS.items():
         informed = attack.has_posteriors and series.technique.declaration.needs_knowledge
         if not attack.any_size and not informed:
             continue
         judge = build_attack(name)
-        if misfit := place.misfit(judge):
+        if misfit := audited.misfit(judge):
             progress(f"not attacking: {name}, because {misfit}")
             continue
         progress(f"attacking: {name}")
-        knowledge = partial(_knowledge, place, informed=informed)
+        knowledge = partial(_knowledge, audited, informed=informed)
         try:
-            findings = place.findings(judge, knowledge)
+            findings = audited.findings(judge, knowledge)
         except InvalidParameter:  # the source cannot be read, or not with the parameters of today
             continue
         numbers |= {
@@ -96,7 +96,7 @@ def attack_numbers(place: AuditPlace, progress: Progress) -> dict[str, float]:
     return numbers
 
 
-def _knowledge(place: AuditPlace, *, informed: bool, people_only: bool = False) -> Knowledge:
+def _knowledge(audited: AuditedLedger, *, informed: bool, people_only: bool = False) -> Knowledge:
     """What the adversary of these attacks knows."""
-    knowledge = place.knowledge(people_only=people_only)
-    return with_background(place.series.adversary_background, place.ledger, knowledge) if informed else knowledge
+    knowledge = audited.knowledge(people_only=people_only)
+    return with_background(audited.series.adversary_background, audited.ledger, knowledge) if informed else knowledge

@@ -12,11 +12,11 @@ from reanon_core.model.errors import counted
 from reanon_core.protocols import Check, Memory, Technique
 from reanon_dagster.releasing.brakes import require_released_brakes
 from reanon_dagster.releasing.candidate import Candidate, digest
+from reanon_dagster.releasing.computation import Computation, InMemory
 from reanon_dagster.releasing.query_error import query_error
 from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.releasing.spreadsheet_formulas import formula_notes
 from reanon_dagster.releasing.steward_expectations import require_expectations
-from reanon_dagster.releasing.workplace import InMemory, Workplace
 from reanon_dagster.sources.snapshot_reader import Read
 from reanon_dagster.storage.pseudonym_key import check_value
 
@@ -64,15 +64,15 @@ def judged_candidate(
     release: str,
     read: Read,
     *,
-    place: Workplace | None = None,
+    computation: Computation | None = None,
     accept_drift: str | None = None,
     seed: int | None = None,
     progress: Progress = silent,
 ) -> Candidate:
     """The candidate computed from a snapshot, with the verdict of every check. Nothing is written.
 
-    `place` is where the snapshot was read, in memory by default; `accept_drift` is the reason with which a person
-    accepts every brake.
+    `computation` is the one that has read the snapshot, in memory by default; `accept_drift` is the reason with which a
+    person accepts every brake.
 
     Raises: BrakesTripped if the snapshot looks like the wrong table; ExpectationsFailed if an expectation of the
     steward fails; Unpublishable if the technique's promise cannot be kept on this data; OutOfOrder if another release
@@ -83,12 +83,12 @@ def judged_candidate(
     doubts = require_expectations(series, release, read.raw)
     progress("planning groups")
     technique = series.technique
-    place = place or InMemory(series)
-    publication = place.publication(read, _state(technique, place.state(view)), generator(seed))
+    computation = computation or InMemory(series)
+    publication = computation.publication(read, _state(technique, computation.state(view)), generator(seed))
     entry = publication.entry(read.snapshot)
     progress("checking")
     # No variable holds the earlier state and memories, so that theirs is free as soon as it is used.
-    verdicts, memories = place.verdicts(checks_of(series), entry, place.memories(view))
+    verdicts, memories = computation.verdicts(checks_of(series), entry, computation.memories(view))
     holds = all(verdict.holds for verdict in verdicts if verdict.required)
     error = query_error(entry) if holds else None  # a release that fails may be malformed
     return Candidate(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import OutOfOrder, ReanonError
 from reanon_dagster.releasing.candidate import Candidate
+from reanon_dagster.releasing.computation import computation
 from reanon_dagster.releasing.gate import Pending, accept
 from reanon_dagster.releasing.judged_candidate import Progress, judged_candidate, silent
 from reanon_dagster.releasing.manifest_signature import require_signing_key
@@ -17,7 +18,6 @@ from reanon_dagster.releasing.release_order import next_release, ready_release, 
 from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
 from reanon_dagster.releasing.snapshot_intake import require_published_input
 from reanon_dagster.releasing.withdrawal import require_not_withdrawn
-from reanon_dagster.releasing.workplace import workplace
 from reanon_dagster.sources.snapshot_location import snapshot_exists
 from reanon_dagster.storage.pseudonym_key import keep_key
 from reanon_dagster.storage.series_store import create_store, write_refusal
@@ -63,15 +63,15 @@ def make_candidate(
     require_next(series, view.records, release, today)
     require_signing_key(series)
     progress("reading the snapshot")
-    with workplace(series, release) as place:
-        read = place.read(view, release)
+    with computation(series, release) as chosen:
+        read = chosen.read(view, release)
         judged = partial(
             judged_candidate,
             series,
             view,
             release,
             read,
-            place=place,
+            computation=chosen,
             accept_drift=accept_drift,
             seed=seed,
             progress=progress,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from reanon_core.catalog import EXCLUDED_ATTACKS, own_checks
 from reanon_core.model.errors import counted
 from reanon_core.model.verdict import Verdict
-from reanon_dagster.releasing.audit_place import audit_place
+from reanon_dagster.releasing.audited_ledger import audited_ledger
 from reanon_dagster.releasing.candidate import digest
 from reanon_dagster.releasing.evidence import attack_numbers, exposed_by
 from reanon_dagster.releasing.halts import halt_series
@@ -43,16 +43,16 @@ def audit_release(series: "Series", release: str, *, progress: Progress = silent
     progress("verifying the published files")
     flaws = release_flaws(series, release)
     checks = own_checks(series.technique)
-    with audit_place(series, view.records[: record.position + 1], checks) as place:
-        latest = place.ledger.entries[-1]
+    with audited_ledger(series, view.records[: record.position + 1], checks) as audited:
+        latest = audited.ledger.entries[-1]
         if digest(latest) != record.candidate_digest:
             flaws.append(f"the ledger's rows of release {release} are not those that its checks judged")
         if not flaws and record.withdrawn is None:
             progress("reading the published tables back")
             flaws += table_flaws(series.published_folder / release, latest)
         progress("judging the definitions")
-        flaws += broken_promises(series, release, [list(place.verdicts(check))[-1] for check in checks])
-        numbers = attack_numbers(place, progress)
+        flaws += broken_promises(series, release, [list(audited.verdicts(check))[-1] for check in checks])
+        numbers = attack_numbers(audited, progress)
     flaws += exposure_flaws(series, release, numbers)
     if flaws:
         halt_series(series, release, flaws)

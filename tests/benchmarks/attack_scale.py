@@ -33,7 +33,7 @@ def attack(folder: Path, name: str) -> dict[str, float]:
     """The cost of one attack."""
     from reanon_core.catalog import build_attack
     from reanon_core.precompile import FIRST, OTHER_ATTACKS, compile_part
-    from reanon_dagster.releasing import audit_place
+    from reanon_dagster.releasing import audited_ledger
     from reanon_dagster.series.series_file import load_series
     from reanon_dagster.storage import store_reader
     from reanon_dagster.storage.connection import opened
@@ -43,10 +43,10 @@ def attack(folder: Path, name: str) -> dict[str, float]:
     series = load_series(folder / "series.yaml")
     with opened(series.private_folder, read_only=True) as connection:
         records = store_reader.releases(connection)
-    audit_place.AUDIT_ROW = 10**9  # columns on disk, also where memory would suffice
+    audited_ledger.AUDIT_ROW = 10**9  # columns on disk, also where memory would suffice
     found: dict[str, float] = {}
     end = threading.Event()
-    with audit_place.audit_place(series, records) as place:
+    with audited_ledger.audited_ledger(series, records) as audited:
         before = scale.own_memory()
 
         def watch() -> None:
@@ -56,7 +56,7 @@ def attack(folder: Path, name: str) -> dict[str, float]:
         watcher = threading.Thread(target=watch)
         watcher.start()
         with scale.measured(found, "cpu"):
-            findings = place.findings(build_attack(name), place.knowledge)
+            findings = audited.findings(build_attack(name), audited.knowledge)
         end.set()
         watcher.join()
     return found | {"people": float(findings.of), "exposed": float(findings.exposed)}

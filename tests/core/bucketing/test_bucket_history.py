@@ -177,7 +177,7 @@ def peak_of_attack(ledger: Ledger) -> int:
 def test_the_attack_takes_few_bytes_for_each_row(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the audit of a large series counts on; the ledger itself may be on disk. Here a group has two rows."""
     from reanon_core.attacks import algorithm
-    from reanon_dagster.releasing.audit_place import MAPPED_ROW
+    from reanon_dagster.releasing.audited_ledger import MAPPED_ROW
 
     for module, name in ((bucket_rows, "ROWS_AT_ONCE"), (group_signatures, "AT_ONCE"), (algorithm, "PEOPLE_AT_ONCE")):
         monkeypatch.setattr(module, name, 1 << 10)

@@ -18,7 +18,7 @@ from dagster._serdes import serialize_value
 
 from reanon_dagster.assets.plots import history_plot
 from reanon_dagster.definitions import ROOT
-from reanon_dagster.releasing import workplace
+from reanon_dagster.releasing import computation
 
 
 def test_metadata_are_numbers_with_a_history_schema_lineage_and_what_a_release_builds_on(
@@ -132,7 +132,7 @@ def test_no_id_and_no_row_is_found_in_the_event_log_the_compute_logs_data_docs_o
             def fail(*_: object, **__: object) -> None:
                 raise ValueError("Zacharias-000001 has flu")
 
-            broken.setattr(workplace, "publish", fail)
+            broken.setattr(computation, "publish", fail)
             assert "unexpected ValueError" in maker.refusal("r2")
         assert maker.make("r2").success
         runs = instance.get_runs()

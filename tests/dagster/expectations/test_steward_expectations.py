@@ -54,7 +54,7 @@ def test_expectations_that_hold_change_nothing(tmp_path: Path, capsys: pytest.Ca
 def test_an_expectation_that_fails_blocks_with_its_figure(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reanon_dagster.releasing.workplace.publish", None)  # nothing may be computed
+    monkeypatch.setattr("reanon_dagster.releasing.computation.publish", None)  # nothing may be computed
     path = written(tmp_path, MEAN.replace("70", "30"), REGEX.replace("0[0-9]{3}", "02[0-9]{2}"))
     assert main([command, str(path), "--quiet"]) == 1
     err = capsys.readouterr().err

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from builders.series import SERIES, lively, write_series
 
+from reanon_dagster.releasing.computation import InMemory
 from reanon_dagster.releasing.release import publish_release
-from reanon_dagster.releasing.workplace import InMemory
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.storage import memory_tables, store_writer
 

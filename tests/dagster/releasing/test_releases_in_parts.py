@@ -84,7 +84,7 @@ def scratch(folder: Path) -> list[str]:
 def test_parts_publish_the_same_files(tmp_path: Path, in_memory, monkeypatch, technique: str, chunk_rows: int) -> None:
     whole = in_memory(technique)
     parts = series_in(tmp_path / "parts", TECHNIQUES[technique])
-    monkeypatch.setattr("reanon_dagster.releasing.workplace.part_sizes", lambda *_: PartSizes(chunk_rows, 10**6))
+    monkeypatch.setattr("reanon_dagster.releasing.computation.part_sizes", lambda *_: PartSizes(chunk_rows, 10**6))
     assert main(["backfill", str(parts), "--seed", "3", "--quiet"]) == 0
     assert published(tmp_path / "parts") == whole != {}
     assert scratch(tmp_path / "parts") == []
@@ -96,7 +96,7 @@ def test_a_series_may_go_on_in_the_other_way(tmp_path: Path, in_memory, monkeypa
     mixed = series_in(tmp_path / "mixed", TECHNIQUES["median"])
     for number in range(1, 6):
         sizes = PartSizes(50, 10**6) if number % 2 else None
-        monkeypatch.setattr("reanon_dagster.releasing.workplace.part_sizes", lambda *_, sizes=sizes: sizes)
+        monkeypatch.setattr("reanon_dagster.releasing.computation.part_sizes", lambda *_, sizes=sizes: sizes)
         seed = str(3 + number - 1)
         assert main(["publish", str(mixed), "--release", f"r{number}", "--seed", seed, "--quiet"]) == 0
     assert published(tmp_path / "mixed") == whole
@@ -113,7 +113,7 @@ def test_a_refusal_leaves_nothing_in_scratch(tmp_path: Path, capsys, monkeypatch
     changed = lively(2)
     changed["r2"]["disease"] = "measles"
     path = series_in(tmp_path, TECHNIQUES["blind"], snapshots=changed)
-    monkeypatch.setattr("reanon_dagster.releasing.workplace.part_sizes", lambda *_: PartSizes(40, 10**6))
+    monkeypatch.setattr("reanon_dagster.releasing.computation.part_sizes", lambda *_: PartSizes(40, 10**6))
     assert main(["backfill", str(path), "--quiet"]) == 1
     assert "people have another value of disease" in capsys.readouterr().err
     assert scratch(tmp_path) == []
@@ -148,12 +148,12 @@ def test_what_a_killed_process_left_is_removed_by_the_next_command(tmp_path: Pat
 KILLED = """
 import os, signal, sys
 from reanon_dagster.cli import main
-from reanon_dagster.releasing import judged_candidate, workplace
+from reanon_dagster.releasing import judged_candidate, computation
 path, point = sys.argv[1:]
 owner, name = {
     "reading": (judged_candidate, "require_released_brakes"),
-    "planning": (workplace, "publish_in_parts"),
-    "checking": (workplace, "judge_at_size"),
+    "planning": (computation, "publish_in_parts"),
+    "checking": (computation, "judge_at_size"),
 }[point]
 wrapped = getattr(owner, name)
 

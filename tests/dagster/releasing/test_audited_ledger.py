@@ -15,7 +15,7 @@ from reanon_core.model.ledger import Entry
 from reanon_dagster import open_series
 from reanon_dagster.cli import main
 from reanon_dagster.engines.scratch import RUN
-from reanon_dagster.releasing import audit_place
+from reanon_dagster.releasing import audited_ledger
 from reanon_dagster.releasing.evidence import attacked_by, evidence_of, exposed_by
 from reanon_dagster.releasing.release_audit import audit_release
 from reanon_dagster.series.series_file import load_series
@@ -36,9 +36,9 @@ def published(tmp_path: Path) -> Callable[[str], Path]:
 def in_parts(monkeypatch: pytest.MonkeyPatch, path: Path, people: int) -> None:
     """From now on the series does not fit, and so many people are attacked at a time."""
     path.write_text(path.read_text() + LIMIT)
-    monkeypatch.setattr(audit_place, "AUDIT_ROW", 10**6)
-    monkeypatch.setattr(audit_place, "FEWEST_PEOPLE", people)
-    monkeypatch.setattr(audit_place, "MOST_PEOPLE", people)
+    monkeypatch.setattr(audited_ledger, "AUDIT_ROW", 10**6)
+    monkeypatch.setattr(audited_ledger, "FEWEST_PEOPLE", people)
+    monkeypatch.setattr(audited_ledger, "MOST_PEOPLE", people)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_an_attack_on_everyone_at_once_is_refused_with_the_number_before_anythin
 ) -> None:
     path = published(SERIES)
     in_parts(monkeypatch, path, 7)
-    monkeypatch.setattr(audit_place, "MAPPED_ROW", 10**6)
+    monkeypatch.setattr(audited_ledger, "MAPPED_ROW", 10**6)
     monkeypatch.setattr("reanon_dagster.storage.store_reader.ledger", lambda *_: pytest.fail("it was read"))
     assert main(["audit", str(path), "--attack", "algorithm"]) == 1
     said = capsys.readouterr().err
@@ -90,7 +90,7 @@ def test_attacks_that_were_not_named_are_left_out_with_the_number(
 ) -> None:
     path, out = published(SERIES), tmp_path / "audit.json"
     in_parts(monkeypatch, path, 7)
-    monkeypatch.setattr(audit_place, "MAPPED_ROW", 10**6)
+    monkeypatch.setattr(audited_ledger, "MAPPED_ROW", 10**6)
     assert main(["audit", str(path), "--json", str(out), "--quiet"]) == 0
     assert [one["attack"] for one in json.loads(out.read_text())["attacks"]] == [ATTACK]
     said = " ".join(capsys.readouterr().err.split())
@@ -113,7 +113,7 @@ def test_the_attack_on_everyone_finds_the_same_in_a_mapped_ledger(
     path = published(SERIES)
     whole = open_series(path).attack("algorithm")
     in_parts(monkeypatch, path, 7)
-    monkeypatch.setattr(audit_place, "MAPPED_ROW", 1)
+    monkeypatch.setattr(audited_ledger, "MAPPED_ROW", 1)
     found = open_series(path).attack("algorithm")
     assert (found.of, found.note, found.extra) == (whole.of, whole.note, whole.extra)
     assert np.array_equal(found.persons, whole.persons)
@@ -158,6 +158,6 @@ def test_a_technique_that_needs_memory_is_read_in_more_of_it(
 ) -> None:
     path = published(SERIES.replace("m: 3}", f"m: 3{options}}}"))
     in_parts(monkeypatch, path, 7)
-    monkeypatch.setattr(audit_place, "WHOLE_ROW", 10**6)
+    monkeypatch.setattr(audited_ledger, "WHOLE_ROW", 10**6)
     assert main(["audit", str(path), "--attack", "algorithm", "--quiet"]) == bool(options)
     assert ("the attack algorithm takes about" in capsys.readouterr().err) == bool(options)

@@ -1,4 +1,4 @@
-"""Where an audit works: with the ledger in memory, or mapped from columns on disk and some people at a time."""
+"""The ledger that an audit reads: in memory, or mapped from columns on disk and some people at a time."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -58,8 +58,8 @@ class KnowledgeMaker(Protocol):
 
 
 @dataclass(frozen=True)
-class AuditPlace:
-    """The releases that are audited, and how."""
+class AuditedLedger:
+    """The releases that are audited, and how checks and attacks are run on them."""
 
     series: "Series"
     ledger: Ledger
@@ -116,13 +116,13 @@ class AuditPlace:
 
 
 @contextmanager
-def audit_place(
+def audited_ledger(
     series: "Series",
     records: Sequence["ReleaseRecord"],
     checks: Sequence[Check] = (),
     attacks: Sequence[Attack] = (),
-) -> Iterator[AuditPlace]:
-    """Where these releases are audited, with these checks and with attacks that must run; its folder is deleted.
+) -> Iterator[AuditedLedger]:
+    """These releases, for these checks and for attacks that must run; the folder of columns is deleted at the end.
 
     Raises: Refused if what must run does not fit into memory, before anything is read.
     """
@@ -132,14 +132,14 @@ def audit_place(
     if need <= limit or (not limited and need <= SMALL):
         with opened(series.private_folder, read_only=True) as connection:
             ledger = store_reader.ledger(connection, series.schema, len(records))
-        yield AuditPlace(series, ledger)
+        yield AuditedLedger(series, ledger)
         return
     _require_parts(series, rows, checks, attacks, limit, whose)
     with scratch_folder(scratch_place(series)) as path:
         folder = ColumnFolder(str(path))
         with opened(series.private_folder, read_only=True, memory_limit=limit // 2) as connection:
             ledger = store_reader.ledger(connection, series.schema, len(records), folder)
-        yield AuditPlace(series, ledger, folder, limit)
+        yield AuditedLedger(series, ledger, folder, limit)
 
 
 def _require_parts(

@@ -1,4 +1,4 @@
-"""Where a release is computed: in memory, or in a private folder of columns, part by part."""
+"""How a release is computed: in memory, or in a private folder of columns, part by part."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -109,12 +109,12 @@ class InParts:
         return judge_at_size(checks, entry, memories, limit_bytes=self.sizes.judges, folder=self.folder)
 
 
-Workplace = InMemory | InParts
+Computation = InMemory | InParts
 
 
 @contextmanager
-def workplace(series: "Series", release: str) -> Iterator[Workplace]:
-    """Where the next release of the series is computed; its folder is deleted at the end, those of the killed at once.
+def computation(series: "Series", release: str) -> Iterator[Computation]:
+    """How the next release of the series is computed; its folder is deleted at the end, those of the killed at once.
 
     Raises: Refused if the release neither fits into memory nor can be computed in parts.
     """

@@ -13,7 +13,7 @@ from builders.regions import cut_small_regions
 from core.attacks.test_algorithm_worlds import require_exact, shares
 from oracles.algorithm import Likelihoods, true_world
 
-from reanon_core.bucketing import new_rows, phases, regions
+from reanon_core.bucketing import new_rows, regions
 from reanon_core.bucketing.eligibility import is_eligible
 from reanon_core.model.ledger import Ledger
 from reanon_core.model.snapshot import Snapshot
@@ -81,11 +81,12 @@ def test_cells_that_are_merged_because_of_their_values_would_tell_them(
     def are_merged(cells: np.ndarray, _shown: np.ndarray, m: int, **_: bool) -> bool:
         return fallback and not all(is_eligible(cell, m) for cell in cells)
 
-    def cells_of(*given: Any, pilot: bool) -> np.ndarray:
-        return regions.cells_of(*given, pilot=pilot and False)
+    def without_pilot(*given: Any, pilot: bool) -> np.ndarray:
+        return cells_of(*given, pilot=pilot and False)
 
-    monkeypatch.setattr(phases, "are_merged", are_merged)
-    monkeypatch.setattr(phases, "cells_of", cells_of)
+    cells_of = regions.cells_of
+    monkeypatch.setattr(regions, "are_merged", are_merged)
+    monkeypatch.setattr(regions, "cells_of", without_pilot)
     ages = np.array([[10, 20, 70, 80]], np.int32)
     first = Snapshot(schema(3), np.arange(4), ages, np.array([0, 1, 0, 2], np.int32))
     second = Snapshot(schema(3), np.arange(4) + 4, ages, np.array([0, 0, 1, 2], np.int32))

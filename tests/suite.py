@@ -18,7 +18,7 @@ from builders.guard import end, guarded
 
 ROOT = Path(__file__).parents[1]
 PRINTED = ROOT / "build" / "server-tests.txt"
-PYTEST = [sys.executable, "-m", "pytest", "-q"]
+PYTEST = [sys.executable, "-m", "pytest", "-q", "--durations=10", "--durations-min=5"]
 TWO_WORKERS = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
 SERVER_TESTS = "tests/dagster/server"
 

@@ -15,7 +15,9 @@ print("alive", sorted(name for name in sys.modules if name in ("pyspark", "pyspa
 """
 
 
-@pytest.mark.parametrize(("before", "left"), [("", []), ("import pyspark.sql", ["pyspark"])])
+@pytest.mark.parametrize(
+    ("before", "left"), [("", []), pytest.param("import pyspark.sql", ["pyspark"], marks=pytest.mark.slow)]
+)
 def test_a_process_without_a_main_file_survives(before: str, left: list[str]) -> None:
     pytest.importorskip("pyspark", reason="pyspark is not installed: it is the extra reanon[spark]")
     done = subprocess.run(

@@ -95,6 +95,7 @@ def database() -> Iterator[object]:
         yield server
 
 
+@pytest.mark.slow  # assets/test_metadata.py looks for private texts in the event log in every run
 def test_two_teams_share_one_dagster_on_postgres_and_nothing_private_is_in_its_database(
     database: object, tmp_path: Path
 ) -> None:

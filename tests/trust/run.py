@@ -82,11 +82,11 @@ def short(_: float = 1.0) -> dict[str, Part]:
 def in_tests(_: float = 1.0) -> dict[str, Part]:
     """What `make test` runs: the same sample every time."""
     return {
-        "kills": lambda: file_faults((BOXES,), (shim.KILL,), stride=47, offset=13, workers=1),
-        "errors": lambda: file_faults((BOXES,), (shim.FULL, shim.BROKEN), stride=83, offset=28, workers=1),
-        "power": lambda: power_cuts((BOXES,), variants=("nothing",), stride=10, seed=4, workers=1),
-        "corruption": lambda: corruption(stride=31, with_log=False, workers=1),
-        "maintenance": lambda: maintenance(stride=60, workers=1),
+        "kills": lambda: file_faults((BOXES,), (shim.KILL,), stride=94, offset=13, workers=1),
+        "errors": lambda: file_faults((BOXES,), (shim.FULL, shim.BROKEN), stride=166, offset=28, workers=1),
+        "power": lambda: power_cuts((BOXES,), variants=("nothing",), stride=20, seed=4, workers=1),
+        "corruption": lambda: corruption(stride=62, with_log=False, workers=1),
+        "maintenance": lambda: maintenance(stride=120, workers=1),
         "races": lambda: races(rounds=1, processes=2),
         "leaks": lambda: leak_scan(shapes=(BOXES,), with_dagster=False, workers=1),
     }

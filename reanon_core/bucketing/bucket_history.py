@@ -36,15 +36,15 @@ class RowCounts(NamedTuple):
 
     old: Int64  # [t, slots] old rows, without displaced ones
     surplus: Int64  # [t, slots] those of them that were withheld
-    new: Int64  # [t, cells, slots] new rows, where they were published
+    new: Int64  # [t, slots] new rows, where they were published
     withheld: Int64  # [t, values] new rows that were withheld
     awaited: Int64  # [t, slots] those of them whose people were published in the slot later
 
     @staticmethod
-    def zero(values: tuple[int, ...], slots: int, cells: int) -> "RowCounts":
+    def zero(values: tuple[int, ...], slots: int) -> "RowCounts":
         """No rows, for so many values known at each release."""
         times, most = len(values), max(values, default=0)
-        shapes = ((times, slots), (times, slots), (times, cells, slots), (times, most), (times, slots))
+        shapes = ((times, slots), (times, slots), (times, slots), (times, most), (times, slots))
         return RowCounts(*(np.zeros(shape, dtype=np.int64) for shape in shapes))
 
 
@@ -81,11 +81,6 @@ class BucketHistory:
         """The number of releases."""
         return len(self.values)
 
-    @property
-    def cells(self) -> int:
-        """The greatest number of cells of a release."""
-        return int(self.counts.new.shape[1])
-
     def is_small(self, bucket: int) -> bool:
         """Whether all rows of the bucket are kept."""
         return bool(self.people[bucket] <= MOST_PEOPLE)
@@ -110,13 +105,10 @@ class BucketHistory:
             yield Places(rows.person[chosen], bucket, (slot[chosen] - self.signatures.offsets[bucket]).astype(np.int32))
 
 
-def bucket_history(
-    ledger: Ledger, *, max_lifespan: int | None, m: int | None = None, withholds: bool = False
-) -> BucketHistory:
+def bucket_history(ledger: Ledger, *, max_lifespan: int | None, withholds: bool = False) -> BucketHistory:
     """The buckets of all releases; a person who was published `max_lifespan` times takes no part.
 
-    `m` says of which signatures regions were cut; None: there are no regions. `withholds` says that a person with a
-    signature may be withheld.
+    `withholds` says that a person with a signature may be withheld.
 
     Requires: every group shows each of its values equally often.
     Raises: InvalidParameter if a person's signature is not kept, so that the releases are of another technique.
@@ -136,17 +128,14 @@ def bucket_history(
         groups=tuple(groups),
         signatures=signatures,
         max_lifespan=max_lifespan,
-        m=m,
         withholds=withholds,
     )
-    counts = RowCounts.zero(values, len(signatures.values), 1)
+    counts = RowCounts.zero(values, len(signatures.values))
     people = np.zeros(signatures.count, dtype=np.int64)
     kept: list[Rows] = []
     had: dict[tuple[int, int], Signature] = {}
     for part, rows, slot in _slots_of_parts(bucketed):
-        if m is not None:  # everyone is in this part
-            counts = RowCounts.zero(values, len(signatures.values), max(2, int(rows.cell.max(initial=0)) + 1))
-        _count_rows(rows.time, rows.kind, rows.group, rows.value, rows.bucket, rows.cell, slot, *counts)
+        _count_rows(rows.time, rows.kind, rows.group, rows.value, rows.bucket, slot, *counts)
         people += part.people
         kept.append(rows.chosen(_are_kept(rows, people)))  # of buckets that are small so far
         had |= part.had
@@ -191,7 +180,6 @@ def _count_rows(
     group: Int32,
     value: Int32,
     bucket: Int32,
-    cell: Int32,
     slot: Int32,
     old: Int64,
     surplus: Int64,
@@ -205,7 +193,7 @@ def _count_rows(
             if group[row] < 0:
                 surplus[time[row], slot[row]] += 1
         elif kind[row] == NEW_ROW:
-            new[time[row], cell[row], slot[row]] += 1
+            new[time[row], slot[row]] += 1
         elif kind[row] == WITHHELD_ROW:
             withheld[time[row], value[row]] += 1
             if bucket[row] >= 0:

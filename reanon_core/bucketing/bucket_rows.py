@@ -9,7 +9,6 @@ import numpy as np
 
 from reanon_core.bucketing.division import DISPLACED, NEW, divide_people
 from reanon_core.bucketing.group_signatures import SignedGroups
-from reanon_core.bucketing.regions import cells_of
 from reanon_core.bucketing.roster import NO_EPISODE, Roster
 from reanon_core.bucketing.signatures import Signature, Signatures
 from reanon_core.model.arrays import Bool, Int32, Int64, joint_slices
@@ -34,7 +33,6 @@ class Rows(NamedTuple):
     bucket: Int32  # [r] the number of the signature, or NOWHERE; of a withheld person, the one they get later
     group: Int32  # [r] the published group, -1 if withheld
     layers: Int32  # [r] how often that group shows each of its values
-    cell: Int32  # [r] the cell of a new row, 0 without regions
 
     def chosen(self, which: Bool) -> "Rows":
         """Some of the rows."""
@@ -65,15 +63,13 @@ class _Present(NamedTuple):
     persons: Int64  # [n]
     values: Int32  # [n]
     group: Int32  # [n] -1 if withheld
-    qi: Int32  # [d, n] without any column if there are no regions
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BucketedPeople:
     """The people of all releases, ready to be looked at some at a time.
 
-    The bucket of a person depends on their own rows and groups alone, and so does what they are in each release. Only
-    the cells of regions depend on everyone.
+    The bucket of a person depends on their own rows and groups alone, and so does what they are in each release.
     """
 
     ledger: Ledger
@@ -81,21 +77,17 @@ class BucketedPeople:
     signatures: Signatures
     max_lifespan: int | None
     """A person who was published so often takes no part."""
-    m: int | None
-    """Of which signatures regions were cut; None: there are no regions."""
     withholds: bool
     """Whether a person with a signature may be withheld."""
 
     def parts(self) -> Iterator[PeopleRows]:
-        """Everyone, some people at a time; all at once if there are regions.
+        """Everyone, some people at a time.
 
         Raises: InvalidParameter if a person's signature is not kept, so that the releases are of another technique.
         """
         entries = self.ledger.entries
         listed = list(chain.from_iterable((entry.snapshot.persons, entry.trace.persons) for entry in entries))
-        everyone = [tuple(slice(0, len(one)) for one in listed)]
-        some = joint_slices(listed, max(1, ROWS_AT_ONCE // max(1, len(entries))))
-        for part in some if self.m is None else everyone:
+        for part in joint_slices(listed, max(1, ROWS_AT_ONCE // max(1, len(entries)))):
             present, traced = part[::2], part[1::2]
             yield self._rows(present, traced)
             for entry in entries:
@@ -107,7 +99,7 @@ class BucketedPeople:
         parts: list[Rows] = []
         had: dict[tuple[int, int], Signature] = {}
         for time, entry in enumerate(self.ledger.entries):
-            here = _people(entry, present[time], traced[time], with_qi=self.m is not None)
+            here = _people(entry, present[time], traced[time])
             if self.max_lifespan is not None:
                 shown = here.persons[here.group >= 0]
                 here = _taking_part(here, published, self.max_lifespan)
@@ -129,7 +121,7 @@ class BucketedPeople:
         """The rows of people in one release, and each one's entry in the roster before it."""
         entry = divide_people(here.persons, here.values, roster, self.signatures).entry
         published, old = here.group >= 0, entry >= 0
-        bucket, layers, cell = (np.full(len(entry), none, dtype=np.int32) for none in (NOWHERE, 0, 0))
+        bucket, layers = (np.full(len(entry), none, dtype=np.int32) for none in (NOWHERE, 0))
         bucket[published] = self.groups[time].signature[here.group[published]]
         layers[published] = self.groups[time].layers[here.group[published]]
         if self.withholds:
@@ -145,32 +137,27 @@ class BucketedPeople:
             )
         kind = np.where(old, OLD_ROW, np.where(entry == DISPLACED, DISPLACED_ROW, NEW_ROW)).astype(np.int32)
         kind[(entry == NEW) & ~published] = WITHHELD_ROW
-        if self.m is not None:
-            known = len(self.ledger.entries[time].snapshot.schema.sensitive.values)
-            cell[entry == NEW] = cells_of(here.qi[:, entry == NEW], self.m, known, pilot=not old.any())
         at = np.full(len(entry), time, dtype=np.int32)
-        return Rows(at, here.persons, here.values, kind, bucket, here.group, layers, cell), entry
+        return Rows(at, here.persons, here.values, kind, bucket, here.group, layers), entry
 
 
-def _people(entry: Entry, present: slice, traced: slice, *, with_qi: bool) -> _Present:
+def _people(entry: Entry, present: slice, traced: slice) -> _Present:
     """The people in these slices of the table and of the trace of a release."""
     snapshot, trace = entry.snapshot, entry.trace
     persons = snapshot.persons[present]
     group = np.full(len(persons), -1, dtype=np.int32)
     group[persons.searchsorted(trace.persons[traced])] = entry.release.group[trace.rows[traced]]
-    qi = snapshot.qi[:, present] if with_qi else snapshot.qi[:0]
-    return _Present(persons, snapshot.sensitive[present], group, qi)
+    return _Present(persons, snapshot.sensitive[present], group)
 
 
 def _taking_part(here: _Present, published: Int64, most: int) -> _Present:
     """Those who were published fewer than so many times; `published` has a person once for each time, ascending."""
     often = published.searchsorted(here.persons, side="right") - published.searchsorted(here.persons, side="left")
     kept = often < most
-    qi = here.qi[:, kept] if len(here.qi) else here.qi
     persons, values = here.persons[kept], here.values[kept]
     for array in (persons, values):  # as those of a snapshot, for which kernels are compiled
         array.flags.writeable = False
-    return _Present(persons, values, here.group[kept], qi)
+    return _Present(persons, values, here.group[kept])
 
 
 def _values_had(roster: Roster, signatures: Signatures, person: int, *, values: int) -> Signature:

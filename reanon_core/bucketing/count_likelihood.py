@@ -15,7 +15,6 @@ from reanon_core.bucketing.entry_ways import EntryCounts, EntryWay, entry_ways
 from reanon_core.bucketing.episodes import block_choice, frequency_choice
 from reanon_core.bucketing.log_factorials import log_factorials
 from reanon_core.bucketing.options import BucketOptions, has_exact_reading
-from reanon_core.bucketing.regions import are_merged, merged, shown_values
 from reanon_core.bucketing.signatures import Signature, Signatures, known_values
 from reanon_core.bucketing.world_counts import Displaced, WorldCounts
 from reanon_core.model.arrays import Bool, Int64
@@ -120,13 +119,8 @@ class CountLikelihood:
 
     def _outcomes(self, time: int, before: Signatures, counts: WorldCounts) -> Iterator[tuple[float, Signatures]]:
         """Each list of signatures after a decision that gives the published buckets, with its log-likelihood."""
-        new, withheld = counts.new[time], counts.withheld[time, : self.history.values[time]]
+        new, withheld = counts.new[time][None], counts.withheld[time, : self.history.values[time]]
         old = self._numbered(before, counts.old[time])
-        if self.options.regions != "none":
-            shown = shown_values(before, before.largest(old), len(withheld))
-            cells = self._by_value(new, len(withheld))
-            partial = self.options.not_eligible == "partial-blocks"
-            new = merged(new) if are_merged(cells, shown, self.options.m, partial=partial) else new
         pools = self._by_value(new, len(withheld))
         pools[0] += withheld
         known = known_values(before, len(withheld), declared=self.history.declared)
@@ -144,7 +138,7 @@ class CountLikelihood:
                 yield log_chance - _log_choices(old, surplus[: len(old)]), decision.plan.signatures
 
     def _by_value(self, new: Int64, values: int) -> Int64:
-        """New rows of each cell and value, of new rows of each cell and slot."""
+        """New rows of each value, of new rows of each slot."""
         of_slot = self.history.signatures.values
         return np.stack([np.bincount(of_slot, weights=of_cell, minlength=values)[:values] for of_cell in new]).astype(
             np.int64

@@ -30,6 +30,13 @@ class Newcomers(NamedTuple):
     pools: Int64  # [regions, values]
 
 
+def counts_by_region(region: Int32, value: Int32, values: int) -> Int64:
+    """How many new rows of each value each region has [regions, values]."""
+    regions = int(region.max(initial=0)) + 1
+    number = region.astype(np.int64) * values + value
+    return np.bincount(number, minlength=regions * values).reshape(regions, values).astype(np.int64)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NewRows:
     """How the new rows enter: those withheld, the counterfeits among them, those that go to blocks, and the others."""
@@ -62,19 +69,14 @@ def enter_new_rows(
     elif options.not_eligible == "pad":
         pads = padding(pool, m, rng)
     pools = new.pools - withheld + pads
-    inside = np.ones(len(new.value), np.bool_)
     parts = _partial_blocks(new, m, rng) if options.not_eligible == "partial-blocks" else {}
-    blocks: list[list[Signature]] = []
-    for region, of_region in enumerate(pools):
-        if region in parts:
-            blocks.append([parts[region].block])
-            inside[new.region == region] = parts[region].inside
-            continue
-        has_blocks = options.not_eligible in {"blocks", "partial-blocks"} and not is_eligible(of_region, m)
-        own = value_blocks(of_region, known, m, rng) if has_blocks else []
+    inside = np.ones(len(new.value), np.bool_)
+    for region, part in parts.items():
+        inside[new.region == region] = part.inside
+    blocks = _blocks(pools, parts, known, options, rng)
+    for of_region, own in zip(pools, blocks, strict=True):
         if not own:
             require_eligible(of_region, m, labels)
-        blocks.append(own)
     signatures, blocked = blocked_rows(signatures, pools, blocks)
     slot, left = np.full(len(new.value), IN_LAYERS, np.int32), unblocked_rows(pools, blocks)
     block_slot = np.full(pools.shape, IN_LAYERS, np.int32)
@@ -97,15 +99,11 @@ def enter_new_rows(
 
 
 def _partial_blocks(new: Newcomers, m: int, rng: np.random.Generator) -> dict[int, PartialBlock]:
-    """The partial blocks of the regions that have one; rows are considered in an order of their own, by a fresh key.
-
-    The first of several regions has none: its counts decide whether the others are merged, so all of them must be
-    permuted together or not at all.
-    """
+    """The partial blocks of the regions that have one; rows are considered in an order of their own, by a fresh key."""
     order = uniform_order(siphash_words(new.person, fresh_key(rng)))
     regions, values = new.pools.shape
     made: dict[int, PartialBlock] = {}
-    for region in range(int(regions > 1), regions):
+    for region in range(regions):
         rows = order[new.region[order] == region]
         found = partial_block(new.value[rows], values, m, rng)
         if found is not None:
@@ -113,6 +111,32 @@ def _partial_blocks(new: Newcomers, m: int, rng: np.random.Generator) -> dict[in
             inside[rows] = found.inside
             made[region] = PartialBlock(found.block, inside[new.region == region])
     return made
+
+
+def _blocks(
+    pools: Int64, parts: dict[int, PartialBlock], known: Bool, options: BucketOptions, rng: np.random.Generator
+) -> list[list[Signature]]:
+    """The blocks of each region; none for a region that is m-eligible, or cannot have any."""
+    blocks: list[list[Signature]] = [[] for _ in pools]
+    if options.not_eligible not in {"blocks", "partial-blocks"}:
+        return blocks
+    waiting, in_layers = [], np.zeros_like(known)
+    for region, of_region in enumerate(pools):
+        shown = of_region > 0
+        if region in parts:
+            blocks[region] = [parts[region].block]  # some of the rows of each of its values are let in
+        elif not is_eligible(of_region, options.m):
+            if np.count_nonzero(shown) < options.m:
+                waiting.append(region)
+                continue
+            blocks[region] = value_blocks(of_region, known, options.m, rng)
+            shown[[value for block in blocks[region] for value in block]] = False
+        in_layers |= shown
+    # The rows of a region may have fewer than m values, which other known ones must join. What rows in layers show is
+    # known by now, and no relabelling changes it.
+    for region in waiting:
+        blocks[region] = value_blocks(pools[region], known | in_layers, options.m, rng)
+    return blocks
 
 
 def _block_slots(shape: tuple[int, ...], signatures: Signatures, blocks: list[list[Signature]]) -> Int32:

@@ -99,12 +99,13 @@ def block_problems(options: BucketOptions) -> Iterator[Problem]:
 def has_exact_reading(options: BucketOptions) -> bool:
     """Whether the decisions with these options can be replayed from what an adversary sees.
 
-    Not if chance decides row by row, as with partial blocks. Nor if a person may be withheld before the first release
-    that shows their signature, which the median can do to people in blocks and to those who begin an episode.
+    Not with regions, nor if chance decides row by row, as with partial blocks. Nor if a person may be withheld before
+    the first release that shows their signature, which the median can do to people in blocks and to those who begin an
+    episode.
     """
-    if options.balancing == "median":
-        return options.not_eligible == "refuse" and options.on_sensitive_change == "refuse"
-    return options.not_eligible != "partial-blocks"
+    if options.regions != "none" or options.not_eligible == "partial-blocks":
+        return False
+    return options.balancing != "median" or (options.not_eligible, options.on_sensitive_change) == ("refuse", "refuse")
 
 
 def bucket_caution(options: BucketOptions) -> str:

@@ -11,9 +11,9 @@ from reanon_core.bucketing.division import NEW, Division, divide
 from reanon_core.bucketing.episodes import begun_episodes, block_choice, frequency_choice
 from reanon_core.bucketing.layout import NEW as NEW_SLOT
 from reanon_core.bucketing.layout import STRANDED, Layout, lay_out, without_surplus
-from reanon_core.bucketing.new_rows import Newcomers, enter_new_rows
+from reanon_core.bucketing.new_rows import Newcomers, counts_by_region, enter_new_rows
 from reanon_core.bucketing.options import BucketOptions
-from reanon_core.bucketing.regions import allocated_slots, region_cells, shown_values
+from reanon_core.bucketing.regions import ShownRows, allocated_slots, region_of_new_rows
 from reanon_core.bucketing.signatures import Signatures, known_values
 from reanon_core.bucketing.state import BucketState
 from reanon_core.kernels.counting_sort import counting_order
@@ -71,10 +71,9 @@ def divide_rows(
     new = np.flatnonzero(division.entry == NEW)
     region, pools = np.zeros(snapshot.size, dtype=np.int32), pool[None]
     if options.regions == "sizes":
-        shown, partial = shown_values(state.signatures, depth, len(pool)), options.not_eligible == "partial-blocks"
-        region[new], pools = region_cells(
-            snapshot.qi[:, new], snapshot.sensitive[new], shown, options.m, partial=partial
-        )
+        shown = ShownRows(snapshot.qi[:, old], signature[old], state.signatures)
+        region[new] = region_of_new_rows(snapshot.qi[:, new], shown, options.m, len(pool))
+        pools = counts_by_region(region[new], snapshot.sensitive[new], len(pool))
     newcomers = Newcomers(snapshot.persons[new], snapshot.sensitive[new], region[new], pools)
     entry = enter_new_rows(newcomers, known, begun.signatures, options, snapshot.schema.sensitive.values, rng)
     old_slot[new] = entry.slot

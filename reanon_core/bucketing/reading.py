@@ -51,9 +51,8 @@ def bucket_readings(
     Ensures: the first arrangement is the truth; an arrangement that is ruled out cannot have been published like this.
     Raises: InvalidParameter if a person's signature is not kept.
     """
-    m = options.m if options.regions != "none" else None
     withholds = options.balancing == "median"
-    history = bucket_history(ledger, max_lifespan=max_lifespan, m=m, withholds=withholds)
+    history = bucket_history(ledger, max_lifespan=max_lifespan, withholds=withholds)
     likelihood = CountLikelihood(history, options, adds_layers)
     counts = true_counts(history)
     truth = likelihood.truth(counts)
@@ -164,7 +163,7 @@ class PlaceRows(NamedTuple):
 
     old: Int64  # [places, t]
     surplus: Int64  # [places, t]
-    new: Int64  # [places, t, cells]
+    new: Int64  # [places, t]
     withheld: Int64  # [places, t]
 
 
@@ -172,21 +171,19 @@ def _rows_of_slots(history: BucketHistory, bucket: int) -> PlaceRows:
     """The rows if each slot is a place."""
     low, high = history.signatures.offsets[bucket : bucket + 2]
     old, surplus, new, _, awaited = history.counts
-    slots = np.s_[:, low:high]
-    return PlaceRows(old[slots].T, surplus[slots].T, new[:, :, low:high].transpose(2, 0, 1), awaited[slots].T)
+    return PlaceRows(*(counts[:, low:high].T for counts in (old, surplus, new, awaited)))
 
 
 def _rows_of_people(history: BucketHistory, members: Int64, place: Int32, arrangements: Int32) -> PlaceRows:
     """The rows of a small bucket, at the places of its members."""
     rows, kind = history.rows, history.rows.kind[members]
-    shape, is_old = (arrangements.shape[1], history.releases, history.cells), kind == OLD_ROW
+    shape, is_old = (arrangements.shape[1], history.releases), kind == OLD_ROW
     found = []
     for chosen in (is_old, is_old & (rows.group[members] < 0), kind == NEW_ROW, kind == WITHHELD_ROW):
         table = np.zeros(shape, dtype=np.int64)
-        np.add.at(table, (place[chosen], rows.time[members[chosen]], rows.cell[members[chosen]]), 1)
+        np.add.at(table, (place[chosen], rows.time[members[chosen]]), 1)
         found.append(table)
-    old, surplus, new, withheld = found
-    return PlaceRows(old.sum(axis=2), surplus.sum(axis=2), new, withheld.sum(axis=2))
+    return PlaceRows(*found)
 
 
 def _worlds(
@@ -208,7 +205,7 @@ def _worlds(
         old, surplus, new, withheld = counts.old.copy(), counts.surplus.copy(), counts.new.copy(), counts.withheld
         old[:, low:high] = _by_slot(rows.old, arrangement, high - low).T
         surplus[:, low:high] = _by_slot(rows.surplus, arrangement, high - low).T
-        new[:, :, low:high] = _by_slot(rows.new, arrangement, high - low).transpose(1, 2, 0)
+        new[:, low:high] = _by_slot(rows.new, arrangement, high - low).T
         if rows.withheld.any():
             by_value = known.copy()
             np.add.at(by_value, signature[arrangement], rows.withheld)

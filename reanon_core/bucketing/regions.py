@@ -1,11 +1,13 @@
 """Regions: new rows that are near each other, so that a signature finds its values in one place.
 
-Paper: none; departure D15 of m-invariance. New rows enter the buckets region by region, in whole layers. Regions are
-cut from quasi-identifiers and sizes. Whether they are cut at all is decided by counts that the release shows anyway.
+Paper: none; departure D15 of m-invariance. New rows enter the buckets region by region, in whole layers. Then a group
+tells how values and quasi-identifiers go together. Regions are cut from quasi-identifiers, from sizes, and from what
+the buckets of old rows show; never from a value of a person.
 """
 
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Callable
+from math import fsum, sqrt
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -15,46 +17,66 @@ from reanon_core.model.arrays import MISSING, Bool, Int32, Int64
 Regions = Literal["none", "sizes"]
 
 LEAST_ROWS = 25
-"""A region and a pilot have at least so many rows for each value that a signature must have."""
-PILOT_SHARE = 16
-"""One in so many rows of the first release is in the pilot."""
-MOST_FREQUENT = (11, 20)
-"""Regions are cut if the most frequent value has at most this part of the rows that m-eligibility allows it."""
-MOST_FREQUENT_PARTIAL = (17, 20)
-"""The same with partial blocks, which cost less where a region is not m-eligible."""
+"""A region has at least so many rows for each value that a signature must have."""
+TABLE_ROWS = 25
+"""A table is cut only if it has so many new rows for each known value, times m: fewer show no relation."""
+BINS = 16
+"""A relation is looked for between so many bins of a quasi-identifier, with about as many old rows in each."""
+SAMPLE = 1 << 17
+"""At most so many old rows are looked at."""
+WHOLE = 1 << 20
+"""A row counts as so much, divided among the values of its signature: whole numbers are the same on every machine."""
+CHANCE = 3.0
+"""How many standard deviations beyond its mean a chi-square must be to be more than chance."""
 
 
-def cells_of(qi: Int32, m: int, values: int, *, pilot: bool) -> Int32:
-    """The cell of each new row [n]: cell 0 is the pilot, which may be empty, and the others are the regions.
+class ShownRows(NamedTuple):
+    """What is public of the rows in buckets: who is where, and which values that bucket shows."""
 
-    `qi` [d, n] are the quasi-identifiers of the new rows, `values` is the number of sensitive values.
+    qi: Int32  # [d, old]
+    signature: Int32  # [old]
+    signatures: Signatures
 
-    Ensures: no sensitive value is looked at.
+
+class _Binned(NamedTuple):
+    """A quasi-identifier in bins, and how strongly it goes together with the values that old rows show."""
+
+    bin: Int32  # [new] the bin of each new row
+    bins: int
+    relation: float
+
+
+Cut = Callable[[Int32, int], Bool | None]
+"""Which of some new rows are in the lower half, each half having so many rows or more; None if they are not cut."""
+
+
+def region_of_new_rows(qi: Int32, shown: ShownRows, m: int, values: int) -> Int32:
+    """The region of each new row [n], from 0 on.
+
+    `qi` [d, n] are the quasi-identifiers of the new rows, `values` is the number of sensitive values. Where at least
+    half of the rows are new, as in the first release, regions are cut along every quasi-identifier, if there are rows
+    enough to show a relation. Otherwise a quasi-identifier is cut as far as the old rows show one: where they do not,
+    regions would cost counterfeits and give nothing.
+
+    Ensures: a permutation of the values within the buckets changes nothing.
     """
     rows = qi.shape[1]
-    if not rows:
-        return np.empty(0, dtype=np.int32)
-    codes = [_with_missing_below(of_one) for of_one in qi]
-    spans = np.array([max(1, _width(of_one)) for of_one in codes])
-    cell = np.ones(rows, dtype=np.int32)
-    if pilot:
-        size = max(LEAST_ROWS * m, rows // PILOT_SHARE)
-        if size > rows // 2:
-            return cell
-        along = np.lexsort(codes[::-1])  # evenly over the quasi-identifiers
-        cell[along[(np.arange(size) * rows) // size]] = 0
-        del along
-    others = np.flatnonzero(cell).astype(np.int32)
-    for number, region in enumerate(_halved(codes, others, spans, least_rows(rows, m, values)), 1):
-        cell[region] = number
-    return cell
+    least = least_rows(rows, m, values)
+    if rows >= len(shown.signature):
+        if rows < TABLE_ROWS * m * values:
+            return np.zeros(rows, dtype=np.int32)
+        spans = np.array([max(1, _width(_with_missing_below(codes))) for codes in qi])
+        return _divided(rows, least, lambda region, fewest: _widest_half(qi, region, spans, fewest))
+    columns = [column for codes, old in zip(qi, shown.qi, strict=True) if (column := _binned(codes, old, shown))]
+    fewest = max(LEAST_ROWS * m, least // 2)
+    return _divided(rows, fewest, lambda region, fewest: _related_half(columns, region, fewest))
 
 
 def least_rows(rows: int, m: int, values: int) -> int:
-    """The least number of rows of a region: many new rows give more regions, and larger ones.
+    """The least number of rows of a region of the first release: many rows give more regions, and larger ones.
 
-    Small regions make small boxes. They also make many signatures, and a value is more often too frequent in one; both
-    cost counterfeits. docs/techniques/m-invariance.md has the measurements.
+    Small regions keep more of the relations. They also make many signatures, and a value is more often too frequent in
+    one; both cost counterfeits in every later release. docs/techniques/m-invariance.md has the measurements.
     """
     wanted = rows * rows * m * values
     root: int = round(wanted ** (1 / 3))
@@ -62,42 +84,100 @@ def least_rows(rows: int, m: int, values: int) -> int:
     return max(LEAST_ROWS * m, 2 * root // 5)
 
 
-def are_merged(cells: Int64, shown: Int64, m: int, *, partial: bool = False) -> bool:
-    """Whether all cells but the pilot become one region, because a value is too frequent for smaller ones.
+def _divided(rows: int, least: int, cut: Cut) -> Int32:
+    """The region of each row, halved again and again until no half would have `least` rows."""
+    region = np.zeros(rows, dtype=np.int32)
+    waiting, number = [np.arange(rows, dtype=np.int32)], 0
+    while waiting:
+        here = waiting.pop()
+        lower = cut(here, least) if len(here) >= 2 * least else None
+        if lower is None:
+            region[here] = number
+            number += 1
+        else:
+            waiting += [here[~lower], here[lower]]
+    return region
 
-    `cells` [cells, values] counts the new rows. `shown` [values] is how often the buckets of old rows show each value;
-    where there are none, the pilot decides. `partial` says that regions take partial blocks.
 
-    Ensures: a permutation of the values within a bucket does not change the answer. Buckets show all their values
-    equally often. A pilot that is m-eligible enters in whole layers, and any other merges the cells.
+def _widest_half(of_attributes: Int32, region: Int32, spans: Int64, least: int) -> Bool | None:
+    """The lower half on the relatively widest attribute that has a cut.
+
+    Attributes are looked at one by one: a copy of all of them would be as large as the table.
     """
-    counts = shown if shown.any() else cells[0]
-    part, whole = MOST_FREQUENT_PARTIAL if partial else MOST_FREQUENT
-    return not counts.any() or int(counts.max()) * m * whole > int(counts.sum()) * part
+    widths = np.array([_width(_with_missing_below(codes[region])) for codes in of_attributes]) / spans
+    for attribute in np.argsort(-widths, kind="stable").tolist():
+        lower = _lower_half(_with_missing_below(of_attributes[attribute][region]), least)
+        if lower is not None:
+            return lower
+    return None
 
 
-def merged(cells: Int64) -> Int64:
-    """The pilot, and all other cells as one region."""
-    return np.stack([cells[0], cells[1:].sum(axis=0)])
+def _related_half(columns: list[_Binned], region: Int32, least: int) -> Bool | None:
+    """The lower half on the attribute whose bins, as far as the region still spans them, tell most about the values."""
+    told = []
+    for column in columns:
+        spanned = _width(column.bin[region]) / (column.bins - 1)
+        told.append(column.relation * spanned * spanned)
+    for attribute in np.argsort(-np.array(told), kind="stable").tolist():
+        lower = _lower_half(columns[attribute].bin[region], least) if told[attribute] else None
+        if lower is not None:
+            return lower
+    return None
 
 
-def shown_values(signatures: Signatures, depth: Int64, values: int) -> Int64:
-    """How often buckets of this depth show each value."""
-    return np.bincount(signatures.values, weights=signatures.per_slot(depth), minlength=values).astype(np.int64)
+def _lower_half(codes: Int32, least: int) -> Bool | None:
+    """Which codes are below the median, or up to it, whichever halves are more alike; None if one is too small."""
+    median = int(np.partition(codes, len(codes) // 2)[len(codes) // 2])
+    below = [int(np.count_nonzero(codes < cut)) for cut in (median, median + 1)]
+    smaller = [min(count, len(codes) - count) for count in below]
+    best = int(smaller[1] > smaller[0])
+    if smaller[best] < least:
+        return None
+    lower: Bool = codes < median + best
+    return lower
 
 
-def region_cells(qi: Int32, sensitive: Int32, shown: Int64, m: int, *, partial: bool) -> tuple[Int32, Int64]:
-    """The region of each new row [n], and how many new rows of each value each region has [regions, values].
+def _binned(codes: Int32, old: Int32, shown: ShownRows) -> _Binned | None:
+    """The quasi-identifier in bins; None if old rows show no relation with the values."""
+    some = slice(None, None, max(1, -(-len(old) // SAMPLE)))
+    distinct, place, rows = np.unique(old[some], return_inverse=True, return_counts=True)
+    middle = np.cumsum(rows) - rows // 2
+    _, bin_of = np.unique(middle * BINS // (int(rows.sum()) + 1), return_inverse=True)
+    bins = int(bin_of[-1]) + 1
+    strength = relation(_shown_values(bin_of[place], bins, shown.signature[some], shown.signatures)) if bins > 1 else 0
+    if not strength:
+        return None
+    least_code = distinct[np.flatnonzero(np.diff(bin_of, prepend=-1))]
+    own = np.maximum(least_code.searchsorted(codes, side="right") - 1, 0).astype(np.int32)
+    return _Binned(own, bins, strength)
 
-    `qi` [d, n] and `sensitive` [n] are of the new rows; `shown` [values] and `partial` as for `are_merged`.
+
+def _shown_values(bin_of: Int64, bins: int, signature: Int32, signatures: Signatures) -> Int64:
+    """How much of each value [bins, values] the rows of each bin show; a row shows all values of its bucket alike."""
+    rows = np.bincount(bin_of * signatures.count + signature, minlength=bins * signatures.count)
+    share = signatures.per_slot(WHOLE // np.diff(signatures.offsets))
+    table = np.zeros((bins, int(signatures.values.max()) + 1), dtype=np.int64)
+    for of_bin, counts in zip(table, rows.reshape(bins, signatures.count), strict=True):
+        np.add.at(of_bin, signatures.values, signatures.per_slot(counts) * share)
+    return table
+
+
+def relation(table: Int64) -> float:
+    """How strongly bins and values go together: chi-square beyond its mean under chance, for each row.
+
+    `table` [bins, values] counts rows in units of WHOLE. 0 if chance could well explain it: a column that is related
+    only by chance must not be cut.
     """
-    cell = cells_of(qi, m, len(shown), pilot=not shown.any())
-    count, values = max(2, int(cell.max(initial=0)) + 1), len(shown)
-    number = cell.astype(np.int64) * values + sensitive
-    cells = np.bincount(number, minlength=count * values).reshape(count, values).astype(np.int64)
-    if are_merged(cells, shown, m, partial=partial):
-        return np.minimum(cell, 1), merged(cells)
-    return cell, cells
+    table = table[:, table.any(axis=0)]
+    total = int(table.sum())
+    expected = table.sum(axis=1, keepdims=True) * (table.sum(axis=0) / total)
+    rows = total / WHOLE
+    chi_square = fsum((((table - expected) ** 2 / expected) / WHOLE).ravel().tolist())
+    freedom = (table.shape[0] - 1) * (table.shape[1] - 1)
+    if chi_square <= freedom + CHANCE * sqrt(2 * freedom):
+        return 0.0
+    strength: float = (chi_square - freedom) / rows
+    return strength
 
 
 def _with_missing_below(codes: Int32) -> Int32:
@@ -110,38 +190,7 @@ def _with_missing_below(codes: Int32) -> Int32:
 
 
 def _width(codes: Int32) -> int:
-    return int(codes.max()) - int(codes.min())
-
-
-def _halved(codes: list[Int32], rows: Int32, spans: Int64, least: int) -> Iterator[Int32]:
-    """The rows, halved again and again until a half would have fewer than `least` rows."""
-    waiting = [rows]
-    while waiting:
-        region = waiting.pop()
-        halves = _halves(codes, region, spans, least) if len(region) >= 2 * least else None
-        if halves is None:
-            yield region
-        else:
-            waiting += [region[~halves], region[halves]]
-
-
-def _halves(of_attributes: list[Int32], region: Int32, spans: Int64, least: int) -> Bool | None:
-    """Which rows are in the lower half, on the relatively widest attribute that has a cut; None if none has.
-
-    Attributes are looked at one by one: a copy of all of them would be as large as the table.
-    """
-    widths = np.array([_width(codes[region]) for codes in of_attributes]) / spans
-    rows = len(region)
-    for attribute in np.argsort(-widths, kind="stable").tolist():
-        codes = of_attributes[attribute][region]
-        median = int(np.partition(codes, rows // 2)[rows // 2])
-        below = [int(np.count_nonzero(codes < cut)) for cut in (median, median + 1)]
-        smaller = [min(count, rows - count) for count in below]
-        best = int(smaller[1] > smaller[0])
-        if smaller[best] >= least:
-            lower: Bool = codes < median + best
-            return lower
-    return None
+    return int(codes.max()) - int(codes.min()) if len(codes) else 0
 
 
 def allocated_slots(region: Int32, sensitive: Int32, in_order: Int32, taken: Int64, values: Int32) -> Int32:

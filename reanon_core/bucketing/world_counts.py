@@ -15,7 +15,7 @@ class WorldCounts(NamedTuple):
 
     old: Int64  # [t, slots] old rows, without displaced ones
     surplus: Int64  # [t, slots] those of them that were withheld
-    new: Int64  # [t, cells, slots] new rows, where they were published
+    new: Int64  # [t, slots] new rows, where they were published
     withheld: Int64  # [t, values] new rows that were withheld
     displaced: tuple[tuple["Displaced", ...], ...]  # [t] in ascending order of person
 

@@ -81,7 +81,7 @@ def count_rows(
     pool: Int64 = np.sum([one.pool for one in counts], axis=0)
     old: Int64 = np.sum([one.old for one in counts], axis=0)
     known = known_values(state.signatures, len(pool), declared=schema.sensitive.closed)
-    pools = new_pools(engine, ranges, snapshot, divided, state.signatures, (pool, old), options)
+    pools = new_pools(engine, ranges, snapshot, divided, state, pool, options)
     signatures, stranded = state.signatures, 0
     if any(one.displaced for one in counts):
         signatures, old, stranded = _episodes(ranges, snapshot, state, divided, options, (pool, old, known))

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from reanon_core.bucketing.division import NEW
-from reanon_core.bucketing.new_rows import Newcomers, NewRows
+from reanon_core.bucketing.new_rows import Newcomers, NewRows, counts_by_region
 from reanon_core.bucketing.options import BucketOptions
-from reanon_core.bucketing.regions import region_cells, shown_values
-from reanon_core.bucketing.signatures import Signatures
+from reanon_core.bucketing.regions import ShownRows, region_of_new_rows
+from reanon_core.bucketing.state import BucketState
 from reanon_core.engine.engine import Engine
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.partitioned.division_tasks import DivisionColumns, JoinTask, join_range, rows_where
@@ -44,27 +44,24 @@ def new_pools(
     ranges: Sequence[RowRange],
     snapshot: SnapshotColumns,
     divided: DivisionColumns,
-    signatures: Signatures,
-    counts: tuple[Int64, Int64],
+    state: BucketState,
+    pool: Int64,
     options: BucketOptions,
 ) -> NewPools:
-    """The pools. `signatures` are those before the release; `counts`: new rows of each value, old rows of each slot."""
-    pool, old = counts
+    """The pools. `state` is that before the release, and `pool` [values] counts its new rows."""
+    values = len(pool)
     if options.regions == "none":
-        return NewPools(PoolColumns(snapshot.sensitive, len(pool)), pool[None])
+        return NewPools(PoolColumns(snapshot.sensitive, values), pool[None])
     rows = rows_where(ranges, divided.entry, NEW)
-    qi, sensitive = snapshot.qi.mapped(), snapshot.sensitive.mapped()
+    qi, sensitive, entry = snapshot.qi.mapped(), snapshot.sensitive.mapped(), divided.entry.mapped()
     everyone = len(rows) == len(sensitive)
-    cell, cells = region_cells(
-        qi if everyone else qi[:, rows],
-        sensitive if everyone else sensitive[rows],
-        shown_values(signatures, signatures.largest(old), len(pool)),
-        options.m,
-        partial=options.not_eligible == "partial-blocks",
-    )
+    old = np.empty(0, np.intp) if everyone else np.flatnonzero(entry >= 0)
+    shown = ShownRows(qi[:, old], state.roster.signature[entry[old]], state.signatures)
+    of_new = region_of_new_rows(qi if everyone else qi[:, rows], shown, options.m, values)
     region = engine.folder.created("region", np.int32, (len(sensitive),))
-    region.write_at(rows, cell)
-    return NewPools(PoolColumns(snapshot.sensitive, len(pool), region), cells)
+    region.write_at(rows, of_new)
+    counts = counts_by_region(of_new, sensitive if everyone else sensitive[rows], values)
+    return NewPools(PoolColumns(snapshot.sensitive, values, region), counts)
 
 
 def newcomers(

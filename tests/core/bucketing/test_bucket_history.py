@@ -2,7 +2,6 @@
 
 import tracemalloc
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,7 +51,7 @@ def rows_of(history: BucketHistory) -> list[Row]:
         Row(time, person, value, KINDS[kind], signatures[bucket] if bucket >= 0 else None, None, layers)
         if group < 0
         else Row(time, person, value, KINDS[kind], signatures[bucket], group, layers)
-        for time, person, value, kind, bucket, group, layers, _ in zip(
+        for time, person, value, kind, bucket, group, layers in zip(
             *(column.tolist() for column in history.rows), strict=True
         )
     ]
@@ -87,7 +86,7 @@ def test_the_history_is_that_of_all_rows(
                 old = counted[time, "old", bucket, value]
                 assert history.counts.old[time, slot] == old
                 assert history.counts.surplus[time, slot] == old - shown[time, "old", bucket, value]
-                assert history.counts.new[time, 0, slot] == counted[time, "new", bucket, value]
+                assert history.counts.new[time, slot] == counted[time, "new", bucket, value]
                 assert history.counts.awaited[time, slot] == counted[time, "withheld", bucket, value]
         withheld = Counter((row.time, row.value) for row in expected if row.kind == "withheld")
         assert {place: int(history.counts.withheld[place]) for place in withheld} == withheld
@@ -194,18 +193,3 @@ def test_who_is_in_a_release_is_told_without_a_copy() -> None:
     finally:
         tracemalloc.stop()
     assert np.array_equal(presence.persons, ledger.entries[0].trace.persons)
-
-
-def test_regions_are_read_with_everyone_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bucket_rows, "ROWS_AT_ONCE", 1)
-    ledger = pairs(400)
-    later = replace(ledger.entries[0].snapshot, persons=np.arange(400) + 8)
-    series = replay(
-        MInvariance(m=2, not_eligible="blocks", regions="sizes"),
-        [ledger.entries[0].snapshot, later],
-        np.random.default_rng(0),
-    )
-    history = bucket_history(series, max_lifespan=None, m=2)
-    assert len(list(history.bucketed.parts())) == 1
-    assert history.cells > 2
-    assert history.counts.new.sum() == 408

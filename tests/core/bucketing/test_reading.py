@@ -121,7 +121,7 @@ def test_all_arrangements_of_a_bucket_are_those_that_its_groups_have_room_for() 
         ledger = published(MInvariance(m=m), series, seed)
         if ledger is None:
             continue
-        history = bucket_history(ledger, max_lifespan=None, m=None, withholds=False)
+        history = bucket_history(ledger, max_lifespan=None, withholds=False)
         rows = history.rows
         for bucket, signature in enumerate(history.signatures.tuples):
             members = np.flatnonzero(rows.bucket == bucket)

@@ -1,6 +1,5 @@
 """Regions: cut from quasi-identifiers and sizes alone, and entered in whole layers, so that they tell no value."""
 
-from collections import Counter
 from dataclasses import replace
 from itertools import permutations
 
@@ -11,10 +10,11 @@ from builders.regions import cut_small_regions
 from core.bucketing.test_blindness import VALUES, counts_of, relabelled, schema, snapshots
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from scipy.stats import chi2_contingency
 
 from reanon_core.bucketing import regions
 from reanon_core.bucketing.eligibility import is_eligible
-from reanon_core.bucketing.regions import allocated_slots, are_merged, cells_of, merged, shown_values
+from reanon_core.bucketing.regions import ShownRows, allocated_slots, region_of_new_rows, relation
 from reanon_core.bucketing.roster import NO_EPISODE
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.model.arrays import MISSING
@@ -29,52 +29,90 @@ REGIONAL = MInvariance(m=2, not_eligible="blocks", regions="sizes")
 
 @pytest.fixture
 def small_regions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Regions and pilots of four rows or more; any eligible pilot allows them."""
-    cut_small_regions(monkeypatch, least=2, rows=4)
+    """Regions of four rows or more."""
+    cut_small_regions(monkeypatch, rows=4)
 
 
 def codes(rows: int, seed: int = 1) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 50, (2, rows)).astype(np.int32)
 
 
-@given(rows=st.integers(0, 3000), m=st.integers(2, 5), pilot=st.booleans(), missing=st.booleans())
+def nothing(attributes: int = 2) -> ShownRows:
+    """What the buckets show before the first release."""
+    return ShownRows(np.empty((attributes, 0), np.int32), np.empty(0, np.int32), Signatures.of([]))
+
+
+def shown_by(rows: int, *, related: bool) -> ShownRows:
+    """Old rows in buckets of two signatures; which of them depends on the first quasi-identifier, or on nothing."""
+    qi = codes(rows, 2)
+    signature = qi[0] < 25 if related else np.arange(rows) % 2
+    return ShownRows(qi, signature.astype(np.int32), Signatures.of([(0, 1), (2, 3)]))
+
+
+@given(rows=st.integers(0, 3000), m=st.integers(2, 5), old=st.booleans(), missing=st.booleans())
 @settings(max_examples=share_of(50), deadline=None)
-def test_every_new_row_is_in_the_pilot_or_in_a_region_of_enough_rows(
-    rows: int, m: int, pilot: bool, missing: bool
-) -> None:
+def test_every_new_row_is_in_a_region_of_enough_rows(rows: int, m: int, old: bool, missing: bool) -> None:
     qi = codes(rows)
     if missing:
         qi[0, ::3] = MISSING
-    cell = cells_of(qi, m, 6, pilot=pilot)
-    sizes = np.bincount(cell, minlength=2)
-    assert (sizes[1:] > 0).all() or rows == 0
-    assert len(sizes) == 2 or sizes[1:].min() >= regions.LEAST_ROWS * m
-    assert sizes[0] in ({0, max(regions.LEAST_ROWS * m, rows // regions.PILOT_SHARE)} if pilot else {0})
+    region = region_of_new_rows(qi, shown_by(4000, related=True) if old else nothing(), m, 6)
+    sizes = np.bincount(region)
+    assert len(region) == rows
+    assert (sizes > 0).all()
+    assert len(sizes) <= 1 or sizes.min() >= regions.LEAST_ROWS * m
 
 
-def test_regions_are_boxes_and_small_tables_have_one() -> None:
+def test_the_first_regions_are_boxes_and_small_tables_have_one() -> None:
     qi = codes(4000)
-    cell = cells_of(qi, 2, 6, pilot=False)
-    assert cell.max() > 4
+    region = region_of_new_rows(qi, nothing(), 2, 6)
+    assert region.max() > 3
     low, high = (
-        np.array([qi[:, cell == one].__getattribute__(end)(axis=1) for one in np.unique(cell)])
+        np.array([qi[:, region == one].__getattribute__(end)(axis=1) for one in np.unique(region)])
         for end in ("min", "max")
     )
     for one, other in permutations(range(len(low)), 2):
         assert ((high[one] < low[other]) | (high[other] < low[one])).any()
-    assert cells_of(codes(60), 2, 6, pilot=True).tolist() == [1] * 60
+    small = regions.TABLE_ROWS * 2 * 6 - 1
+    assert not region_of_new_rows(codes(small), nothing(), 2, 6).any()
 
 
-def test_cells_are_merged_where_a_value_is_frequent_in_what_is_shown() -> None:
-    none = np.zeros(4, np.int64)
-    even, uneven = np.array([5, 5, 5, 5]), np.array([8, 4, 4, 4])
-    cells = np.stack([even, uneven, uneven])
-    assert not are_merged(cells, none, 2)  # the pilot decides
-    assert are_merged(cells, uneven, 2)  # the buckets of old rows decide
-    assert are_merged(np.stack([none, even]), none, 2)  # nothing is known
-    assert merged(cells).tolist() == [[5, 5, 5, 5], [16, 8, 8, 8]]
-    signatures = Signatures.of([(0, 1), (1, 2)])
-    assert shown_values(signatures, np.array([3, 1]), 4).tolist() == [3, 4, 1, 0]
+def test_later_regions_are_cut_where_old_rows_show_a_relation_and_only_there() -> None:
+    qi = codes(2000)
+    region = region_of_new_rows(qi, shown_by(4000, related=True), 2, 4)
+    assert region.max() > 0
+    for one in range(int(region.max()) + 1):
+        assert np.ptp(qi[1, region == one]) > 45  # the second column tells nothing, so it is not cut
+    assert not set(region[qi[0] < 22]) & set(region[qi[0] > 28])
+    assert not region_of_new_rows(qi, shown_by(4000, related=False), 2, 4).any()
+
+
+def test_a_release_of_which_half_is_new_is_like_a_first_one() -> None:
+    qi = codes(4000)
+    assert np.array_equal(
+        region_of_new_rows(qi, shown_by(4000, related=True), 2, 6), region_of_new_rows(qi, nothing(), 2, 6)
+    )
+
+
+@given(seed=st.integers(0, 2**32 - 1), bins=st.integers(2, 6), values=st.integers(2, 6))
+@settings(max_examples=share_of(50), deadline=None)
+def test_a_relation_is_chi_square_beyond_chance_for_each_row(seed: int, bins: int, values: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = rng.integers(1, 40, (bins, values))
+    found = relation(table * regions.WHOLE)
+    square, _, freedom, _ = chi2_contingency(table, correction=False)
+    beyond = square - freedom
+    if beyond > regions.CHANCE * np.sqrt(2 * freedom):
+        assert found == pytest.approx(beyond / table.sum())
+    else:
+        assert found == 0
+    assert relation(np.outer(table[:, 0], table[0]) * regions.WHOLE) == 0
+
+
+def test_old_rows_show_all_values_of_their_bucket_alike() -> None:
+    signatures = Signatures.of([(0, 1), (1, 2, 4)])
+    shown = regions._shown_values(np.array([0, 0, 1]), 2, np.array([0, 1, 1], np.int32), signatures)
+    half, third = regions.WHOLE // 2, regions.WHOLE // 3
+    assert shown.tolist() == [[half, half + third, third, 0, third], [0, third, third, 0, third]]
 
 
 def test_new_rows_of_a_region_and_a_value_fill_its_slots_in_the_given_order() -> None:
@@ -144,15 +182,26 @@ def test_a_region_that_is_not_eligible_takes_blocks_and_the_others_take_layers()
 
 @pytest.mark.usefixtures("small_regions")
 @pytest.mark.parametrize("technique", [REGIONAL, CorSplit(m=2, n=1, not_eligible="blocks", regions="sizes")])
-def test_releases_with_regions_keep_every_promise_and_are_read(technique: MInvariance | CorSplit) -> None:
-    series = snapshots(5, episodes=False, people=40)
-    ledger = replay(technique, series, np.random.default_rng(5))
-    found = Counter[bool]()
-    for reading in technique.readings(ledger):
-        assert reading.unread == 0
-        found[bool((reading.log_likelihood[1:] != 0).any() and not reading.complete)] += 1
-    assert found[False] > 0
-    assert found[True] == 0
+def test_releases_with_regions_keep_every_promise_and_are_not_read(technique: MInvariance | CorSplit) -> None:
+    ledger = replay(technique, snapshots(5, episodes=False, people=40), np.random.default_rng(5))
+    readings = list(technique.readings(ledger))
+    assert readings
+    assert all(reading.unread == len(ledger.entries) for reading in readings)
+
+
+@pytest.mark.usefixtures("small_regions")
+@pytest.mark.parametrize("how", ["blocks", "partial-blocks"])
+def test_a_region_with_fewer_than_m_values_is_joined_by_values_that_others_show_in_layers(how: str) -> None:
+    """Nothing is known before the first release; the young have one value, which the old have too, or have not."""
+    technique = replace(REGIONAL, not_eligible=how)
+    ages = np.array([[*range(8), *range(90, 98)]], np.int32)
+    everywhere = np.array([0] * 8 + [0, 1, 2, 3] * 2, np.int32)
+    first = Snapshot(schema(), np.arange(16), np.vstack([ages, ages]), everywhere)
+    plan = technique.plan(first, technique.initial_state(), np.random.default_rng(1))
+    assert (plan.group >= 0).all()
+    alone = replace(first, sensitive=np.where(np.arange(16) < 8, 0, np.maximum(everywhere, 1)).astype(np.int32))
+    with pytest.raises(Unpublishable):
+        technique.plan(alone, technique.initial_state(), np.random.default_rng(1))
 
 
 def test_regions_need_blocks() -> None:

@@ -131,10 +131,8 @@ def plan_with(technique: Any, snapshot: Snapshot, state: Any, draws: Draws) -> A
         return frequent_values(pool, chosen, generator)
 
     def entered(new: Any, *given: Any) -> Any:
-        first = int(len(new.pools) > 1)  # the region of the first partial block
-
         def partially(*given: Any) -> Any:
-            region = first + len(draws.partial)
+            region = len(draws.partial)
             here.append(region)
             found = make_partial(*given)
             draws.partial[region] = found is not None
@@ -300,8 +298,8 @@ def couple(technique: Any, seeds: range) -> Counter[str]:
 
 @pytest.fixture
 def small_regions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Regions of six rows and pilots of two, so that small tables have several; any eligible pilot allows them."""
-    cut_small_regions(monkeypatch, least=1, rows=6)
+    """Regions of six rows, so that small tables have several."""
+    cut_small_regions(monkeypatch, rows=6)
 
 
 @pytest.mark.usefixtures("small_regions")

@@ -137,10 +137,25 @@ def build_technique(
 
     Raises: InvalidParameter with every problem at once.
     """
-    technique: Technique[Any, Any] = _build("technique", TECHNIQUES, name, parameters)
+    technique: Technique[Any, Any] = _build("technique", TECHNIQUES, name, _with_variant(name, parameters))
     if technique.declaration.needs_knowledge:
         return cast("InformedTechnique[Any, Any]", technique).informed(background)
     return technique
+
+
+def _with_variant(name: str, parameters: Mapping[str, object]) -> Mapping[str, object]:
+    """The parameters, with those that the word under `variant` stands for unless they are given.
+
+    Raises: InvalidParameter if the technique has no such variant.
+    """
+    variants = TECHNIQUES[name].declaration.variants if name in TECHNIQUES else {}
+    if "variant" not in parameters or not variants:
+        return parameters
+    given = {key: value for key, value in parameters.items() if key != "variant"}
+    word = str(parameters["variant"])
+    if word not in variants:
+        raise InvalidParameter(Problem(f"technique {name}: variant", f"be {' or '.join(variants)}, or left out", word))
+    return {**variants[word], **given}
 
 
 def build_check(name: str, parameters: Mapping[str, object], background: Background | None = None) -> Check:

@@ -57,6 +57,9 @@ S = TypeVar("S", bound=State)
 P = TypeVar("P", bound=Plan)
 
 
+Form = Literal["boxes", "decoupled"]
+"""A box for each group, or a box for each person and the values of each group apart from them."""
+
 AdversaryKind = Literal["presence", "values", "transitions"]
 """What an adversary knows beyond all releases: who is in each, with their quasi-identifiers (presence); some people's
 sensitive values too (values); or how likely each value follows another (transitions)."""
@@ -86,8 +89,6 @@ class Fit:
     """The same for quasi-identifiers that change."""
     people_leave: Mapping[str, object] | None = field(default_factory=dict)
     """The same for people who leave the table."""
-    goes_on: Mapping[str, object] | None = None
-    """What to add to the parameters so that a value which is too frequent among the new people refuses no release."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,9 +111,10 @@ class Declaration:
     """Whether people can leave only together: if one of them is forgotten, the others are withheld for good."""
     decouples: bool = False
     """Whether the values of its groups may be published apart from people's boxes."""
-    former_defaults: Mapping[str, object] = field(default_factory=dict)
-    """The defaults of 0.1.0 that have changed since. A series that began with them, and does not say otherwise, keeps
-    them: another rule in the middle of a series would break what was promised."""
+    variants: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """Parameters that go together, by the word that stands for them in `variant`."""
+    followers: Mapping[str, frozenset[tuple[object, object]]] = field(default_factory=dict)
+    """Of a parameter that is frozen otherwise: which value may follow which in the middle of a series."""
     function_parameters: frozenset[str] = frozenset()
     """The parameters that may be a function; series.yaml names one as module:function."""
     row_memory: int | None = None

@@ -25,7 +25,7 @@ from reanon_core.series_arguments import require_release_arguments, require_seri
 from reanon_core.tables.frames import PrivateTable, frame_columns
 from reanon_core.tables.ids import KEY_BYTES
 from reanon_core.tables.snapshot_table import CodedTable, coded_columns, columns_of, restricted
-from reanon_core.techniques.decoupled import DECOUPLED_K, decouple
+from reanon_core.techniques.decoupled import DECOUPLED_K, decouple, default_form
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -57,8 +57,9 @@ class Series:
     everyone: it is private, and so are `trace`, `attack`, `audit` and `ledger`. A PublishedRelease is public.
 
     `ends="grid"` aligns intervals to bins that are the same in every release; with `"exact"` their ends are values of
-    people, as in 0.1.0. `form="decoupled"` publishes a box for each person, shared by `k` people or more (10 if left
-    out), and the values of each group apart from them; m-invariance and Cor-Split have it. `memory=False` starts every
+    people. `form="decoupled"` publishes a box for each person, shared by `k` people or more (10 if left out), and the
+    values of each group apart from them; it is the form of m-invariance and Cor-Split if nothing else is said, and
+    `form="boxes"` is that of the papers. `memory=False` starts every
     release from nothing, and judges it alone: the naive baseline for comparisons, unsafe as a series. `seed` makes the
     releases and the pseudonyms predictable; it is for tests and experiments only. Without it both come from the
     operating system.
@@ -76,7 +77,7 @@ class Series:
         other: Sequence[str] = (),
         checks: "Sequence[Check]" = (),
         ends: Literal["grid", "exact"] = "grid",
-        form: Literal["boxes", "decoupled"] = "boxes",
+        form: Literal["boxes", "decoupled"] | None = None,
         k: int | None = None,
         memory: bool = True,
         seed: int | None = None,
@@ -98,7 +99,7 @@ class Series:
         )
         self._id = id
         self._schema = series_schema(id, sensitive, quasi_identifiers, other, ends)
-        if form == "decoupled":
+        if (form or default_form(technique)) == "decoupled":
             technique = decouple(technique, DECOUPLED_K if k is None else k)
         technique.accepts(self._schema)
         self._technique, self._memory, self._seed = technique, memory, seed

@@ -97,7 +97,7 @@ def _technique_problems(technique: object, checks: object) -> Iterator[Problem]:
 
 
 def _form_problems(form: object, k: object) -> Iterator[Problem]:
-    if form not in FORMS:
+    if form not in (None, *FORMS):
         yield Problem("form", f"be {' or '.join(FORMS)}", repr(form))
     if k is not None and (not isinstance(k, int) or isinstance(k, bool)):
         yield Problem("k", "be a whole number of at least 2", repr(k))

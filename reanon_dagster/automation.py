@@ -39,7 +39,7 @@ def next_request(assets: SeriesAssets, environment: SeriesEnvironment) -> dg.Run
     series = assets.series
     today = environment.day()
     try:
-        records = read_continuable_view(assets.continued(environment)).records
+        records = read_continuable_view(assets.placed(environment)).records
         release = ready_release(series, records, today)
         version = "" if release is None else snapshot_version(series, release)
     except ReanonError as error:

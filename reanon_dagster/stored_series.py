@@ -17,7 +17,6 @@ from reanon_core.tables.frames import PrivateTable
 from reanon_dagster.releasing.audited_ledger import audited_ledger
 from reanon_dagster.releasing.brakes import accepted_reason
 from reanon_dagster.releasing.erasure import Forgotten, forget_person
-from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.judged_candidate import checks_of
 from reanon_dagster.releasing.release import publish_release, require_no_gap
 from reanon_dagster.releasing.release_order import next_release, nothing_to_do, ready_release
@@ -41,7 +40,7 @@ def open_series(path: str | Path) -> "StoredSeries":
 
     Raises: InvalidSchema, InvalidParameter with every problem of the file at once.
     """
-    return StoredSeries(continued(load_series(Path(path))))
+    return StoredSeries(load_series(Path(path)))
 
 
 class StoredSeries:

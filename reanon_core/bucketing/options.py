@@ -8,6 +8,7 @@ from reanon_core.bucketing.balancing import Balancing
 from reanon_core.bucketing.regions import Regions
 from reanon_core.model.errors import InvalidSchema, Problem
 from reanon_core.model.schema import Schema
+from reanon_core.protocols import Form
 
 NotEligibleRule = Literal["refuse", "blocks", "partial-blocks", "defer", "pad"]
 SensitiveChange = Literal["refuse", "episode"]
@@ -23,8 +24,14 @@ CHOICES: dict[str, Any] = {
 }
 
 
-FORMER_DEFAULTS: dict[str, object] = {"balancing": "filled", "regions": "none"}
-"""What 0.1.0 did where an option or its default is newer."""
+PAPER: dict[str, object] = {"balancing": "filled", "assignment": "paper", "not_eligible": "refuse", "regions": "none"}
+"""The way of [XT07], which a reader of the source can see through."""
+WAYS_IN = frozenset({"blocks", "partial-blocks"})
+"""The ways in for new rows that never refuse and tell nothing."""
+FOLLOWERS: dict[str, frozenset[tuple[object, object]]] = {"not_eligible": frozenset({("refuse", "blocks")})}
+"""Which option may follow which in the middle of a series. New rows that `refuse` lets in enter as they would with
+`blocks`, so the series is one that had blocks from the start. After any other change a release tells that the one
+before was refused, or why it would have been."""
 
 FILLED = (
     "balancing: filled tells an adversary who knows the algorithm some people's values, because a counterfeit says "
@@ -66,6 +73,29 @@ class BucketOptions(Protocol):
         """What happens if a person's quasi-identifiers changed."""
 
 
+CHOSEN: Any = None
+"""The default of an option that is chosen to fit the others (`choose_defaults`)."""
+
+
+def choose_defaults(options: BucketOptions) -> None:
+    """Give every option that was left out the best value that is proved, or else the one that fits the others.
+
+    docs/techniques/m-invariance.md has the measurements that decided.
+    """
+    if options.balancing is CHOSEN:
+        one_by_one = options.not_eligible in {"defer", "pad"}
+        object.__setattr__(options, "balancing", "blind" if one_by_one else "median")
+    if options.not_eligible is CHOSEN:
+        object.__setattr__(options, "not_eligible", "refuse" if options.balancing == "filled" else "partial-blocks")
+    if options.regions is CHOSEN:
+        object.__setattr__(options, "regions", "sizes" if options.not_eligible in WAYS_IN else "none")
+
+
+def default_form(options: BucketOptions) -> Form:
+    """The form of the releases if the series names none: boxes are the paper's."""
+    return "boxes" if options.balancing == "filled" else "decoupled"
+
+
 def is_whole(value: object) -> bool:
     """Whether the value is a whole number; true and false are not."""
     return isinstance(value, int) and not isinstance(value, bool)
@@ -88,11 +118,11 @@ def block_problems(options: BucketOptions) -> Iterator[Problem]:
     Blocks keep their promise only if balancing does not look at values either, and the median keeps its own only if the
     way out does not. A region that is not m-eligible needs a way out.
     """
-    if options.not_eligible in {"blocks", "partial-blocks"} and options.balancing == "filled":
+    if options.not_eligible in WAYS_IN and options.balancing == "filled":
         yield Problem("not_eligible", f"not be {options.not_eligible} with balancing: filled", options.not_eligible)
     if options.not_eligible in {"defer", "pad"} and options.balancing == "median":
         yield Problem("not_eligible", f"not be {options.not_eligible} with balancing: median", options.not_eligible)
-    if options.regions != "none" and options.not_eligible not in {"blocks", "partial-blocks"}:
+    if options.regions != "none" and options.not_eligible not in WAYS_IN:
         yield Problem("regions", "be none unless not_eligible is blocks or partial-blocks", options.regions)
 
 

@@ -124,7 +124,8 @@ class NotEligible(Unpublishable):
         )
         self._rest = (
             f"has {count} of {rows} new rows, the bound is {rows // m} (one in {m}); {works}; "
-            f"or set not_eligible: partial-blocks (publish some of them in a block, with counterfeits)"
+            f"or set not_eligible: blocks, which publishes them with counterfeits and may follow refuse in a series. "
+            f"To leave this release out would tell that its new rows were refused"
         )
         super().__init__(f"new rows are not {m}-eligible: value {value!r} {self._rest}")
 

@@ -15,7 +15,7 @@ from reanon_core.model.published_columns import COUNT
 from reanon_core.model.reading import Reading
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.protocols import Declaration, Promise, ReadableTechnique, State, Technique
+from reanon_core.protocols import Declaration, Form, Promise, ReadableTechnique, State, Technique
 from reanon_core.recoding.cohorts import Cohorts, People
 from reanon_core.recoding.person_boxes import box_people
 
@@ -154,6 +154,14 @@ class Decoupled:
     def readings(self, ledger: Ledger) -> Iterator[Reading]:
         """What a reader of the source learns from the groups; boxes add nothing, whatever the values are."""
         return cast("ReadableTechnique[Any, Any]", self.technique).readings(ledger)
+
+
+def default_form(technique: Technique[Any, Any]) -> Form:
+    """The form of a technique's releases if the series names none."""
+    if not technique.declaration.decouples:
+        return "boxes"
+    form: Form = cast("Any", technique).form
+    return form
 
 
 def decouple(technique: Technique[Any, Any], k: int) -> Technique[Any, Any]:

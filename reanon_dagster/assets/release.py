@@ -116,7 +116,7 @@ def _made(
     key = assets.key("release")
     try:
         name = assets.release(context)
-        series, today = assets.continued(environment), environment.day()
+        series, today = assets.placed(environment), environment.day()
         view = read_continuable_view(series)
         reason = _reason_to_skip(context, series, view, name, today)
         done = reason is not None or requested_along(context, view, name)

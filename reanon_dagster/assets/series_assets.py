@@ -14,7 +14,6 @@ from dagster_shared.error import SerializableErrorInfo
 
 from reanon_core.model.errors import ReanonError, Refused
 from reanon_dagster.partitions import partitions_of
-from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.resources import SeriesEnvironment
 from reanon_dagster.series.series import Series
 
@@ -29,12 +28,9 @@ class SeriesAssets:
     file: Path | None = None
     """The series file, to which Dagster's pages link."""
 
-    def continued(self, environment: SeriesEnvironment) -> Series:
-        """The series where the environment keeps it, under the rules that it began with.
-
-        For an asset at work. Loading a code location does not open a store: there may be many, and others write them.
-        """
-        return continued(environment.placed(self.series))
+    def placed(self, environment: SeriesEnvironment) -> Series:
+        """The series where the environment keeps it."""
+        return environment.placed(self.series)
 
     @property
     def name(self) -> str:

@@ -16,7 +16,6 @@ from reanon_dagster.commands.adversary_options import declared_knowledge
 from reanon_dagster.commands.json_file import require_json_place, write_json_file
 from reanon_dagster.commands.output import progress, say, table, warn
 from reanon_dagster.releasing.audited_ledger import audited_ledger
-from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.halts import halt_series
 from reanon_dagster.releasing.integrity import integrity_of, require_integrity
 from reanon_dagster.releasing.judged_candidate import Progress, checks_of
@@ -43,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
 
         return audit_files.run(options, attacks)
     _require_series(options)
-    series = continued(load_series(options.series))
+    series = load_series(options.series)
     require_json_place(options.json, series.published_folder.parent)
     records = read_view(series).records
     if not records:

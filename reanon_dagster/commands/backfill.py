@@ -9,7 +9,6 @@ from reanon_dagster.commands.outcome_document import release_document, write_out
 from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_flaws, warn_of_notes
 from reanon_dagster.commands.publish import SEED_WARNING, explained_reasons, summary
 from reanon_dagster.releasing.brakes import accepted_reason
-from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.query_error import MEANING
 from reanon_dagster.releasing.release import publish_ready_releases
 from reanon_dagster.releasing.release_order import next_release, nothing_to_do
@@ -22,7 +21,7 @@ from reanon_dagster.storage.series_store import read_summary
 
 def run(options: argparse.Namespace) -> int:
     """Publish release after release, and say what the next one waits for."""
-    series = continued(load_series(options.series))
+    series = load_series(options.series)
     require_json_place(options.json, series.published_folder.parent)
     warn_of_caution(series)
     if options.seed is not None:

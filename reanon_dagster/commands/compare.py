@@ -19,7 +19,6 @@ from reanon_dagster.lab.comparison_document import answer_summary, comparison_do
 from reanon_dagster.lab.comparison_run import run_comparison
 from reanon_dagster.lab.pareto import pareto_front
 from reanon_dagster.lab.snapshots_on_disk import snapshots_on_disk
-from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.query_error import percentage
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
@@ -33,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     """Compare in memory, print the tables, write what is asked for."""
     attacks = _named("--attack", options.attack, tuple(ATTACKS), tuple(ATTACKS))
     metrics = _named("--metric", options.metric, MEASURES, DEFAULT_MEASURES)
-    series = continued(load_series(options.series))
+    series = load_series(options.series)
     compared = compared_techniques(series, _listed(options.technique))
     require_json_place(options.json, series.published_folder.parent)
     require_html_place(options.html, series.published_folder.parent)

@@ -8,7 +8,6 @@ from reanon_core.model.errors import InvalidParameter, Problem, counted
 from reanon_dagster.commands.output import progress, say, warn
 from reanon_dagster.expectations.data_docs import FOLDER as DATA_DOCS
 from reanon_dagster.releasing.erasure import Forgotten, forget_person
-from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
 
@@ -21,7 +20,7 @@ CHANCE = (
 
 def run(options: argparse.Namespace) -> int:
     """Forget a person, and say what remains where."""
-    series = continued(load_series(options.series))
+    series = load_series(options.series)
     id_ = given_id(options.id, options.id_file)
     with progress(f"{series.name}: forgetting a person", quiet=options.quiet) as step:
         done = forget_person(series, id_, never_seen=options.never_seen, dry_run=options.dry_run, progress=step)

@@ -3,7 +3,6 @@
 import argparse
 
 from reanon_dagster.commands.output import say, warn
-from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.halts import lift_halt
 from reanon_dagster.releasing.integrity import integrity_of
 from reanon_dagster.releasing.series_view import read_view
@@ -12,7 +11,7 @@ from reanon_dagster.series.series_file import load_series
 
 def run(options: argparse.Namespace) -> int:
     """Lift the halt, and accept the flaws of the published folder that are left: only a person can judge them."""
-    series = continued(load_series(options.series))
+    series = load_series(options.series)
     read_view(series)
     flaws = integrity_of(series).published
     lifted = lift_halt(series, options.because, flaws)

@@ -59,7 +59,7 @@ def warn_of_refusal(series: str, release: str, error: "ReanonError") -> int:
 def technique_line(series: "Series") -> str:
     """The technique with the parameters that the series file writes, in one line."""
     written = ", ".join(f"{key} = {value}" for key, value in series.config.technique.params.items())
-    form = f", decoupled, k = {series.config.publish.k}" if series.config.publish.form == "decoupled" else ""
+    form = f", decoupled, k = {series.config.publish.k}" if series.form == "decoupled" else ""
     return f"{series.config.technique.name}{f', {written}' if written else ''}{form}"
 
 

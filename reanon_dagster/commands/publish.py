@@ -11,7 +11,6 @@ from reanon_dagster.commands.outcome_document import release_document, write_out
 from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes, warn_of_refusal
 from reanon_dagster.releasing.brakes import accepted_reason
 from reanon_dagster.releasing.candidate import Candidate
-from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.gate import require_acceptable
 from reanon_dagster.releasing.people_lists import withheld_file
 from reanon_dagster.releasing.query_error import MEANING, typical_count
@@ -28,7 +27,7 @@ SEED_WARNING = "--seed is for tests: anyone who knows the seed can replay shuffl
 
 def run(options: argparse.Namespace) -> int:
     """Publish one release through the gate."""
-    series = continued(load_series(options.series))
+    series = load_series(options.series)
     require_json_place(options.json, series.published_folder.parent)
     warn_of_caution(series)
     if options.seed is not None:

@@ -16,7 +16,7 @@ from reanon_dagster.lab.rehearsal import Rehearsal, RehearsedRelease, projected_
 from reanon_dagster.lab.snapshots_on_disk import SnapshotsOnDisk, snapshots_on_disk
 from reanon_dagster.releasing.audited_ledger import AuditedLedger
 from reanon_dagster.releasing.evidence import attack_numbers, attacked_by, exposed_by
-from reanon_dagster.releasing.frozen_settings import continued, require_unchanged
+from reanon_dagster.releasing.frozen_settings import require_unchanged
 from reanon_dagster.releasing.judged_candidate import Progress, checks_of
 from reanon_dagster.releasing.manifest_signature import require_signing_key
 from reanon_dagster.releasing.query_error import MEANING, percentage
@@ -43,7 +43,7 @@ PROJECTED = (
 
 def run(options: argparse.Namespace) -> int:
     """Rehearse every release, print the table and each refusal; 1 if a release on the disk would be refused."""
-    series = continued(load_series(options.series))
+    series = load_series(options.series)
     require_json_place(options.json, series.published_folder.parent)
     require_signing_key(series)
     warn_of_caution(series)
@@ -165,7 +165,7 @@ def _document(
         "series": series.name,
         "technique": series.config.technique.name,
         "parameters": {key: str(value) if callable(value) else value for key, value in series.parameters.items()},
-        "form": series.config.publish.form,
+        "form": series.form,
         "remarks": list(remarks),
         "missing_snapshots": list(found.missing),
         "releases": [

@@ -7,7 +7,6 @@ from reanon_core.model.errors import OutOfOrder
 from reanon_dagster.commands.audit import chosen_attacks
 from reanon_dagster.commands.html_file import require_html_place, write_html_file
 from reanon_dagster.commands.output import progress, say, warn_of_flaws
-from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.report.pages.public_page import public_report
 from reanon_dagster.report.stored_releases import public_release, stored_releases
@@ -22,7 +21,7 @@ FOLDER = "report"
 
 def run(options: argparse.Namespace) -> int:
     """Write the report; the state of the series stays as it is."""
-    series = continued(load_series(options.series))
+    series = load_series(options.series)
     require_html_place(options.out, series.published_folder.parent, "--out")
     warn_of_flaws(series)
     view = SeriesView(series.private_folder, read_summary(series.private_folder))

@@ -8,7 +8,6 @@ from pathlib import Path
 from reanon_core.model.errors import ReanonError
 from reanon_dagster.commands.json_file import require_json_place, write_json_file
 from reanon_dagster.commands.output import say, table, technique_line, warn
-from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.halts import halt_sentence
 from reanon_dagster.releasing.integrity import Integrity, integrity_of
 from reanon_dagster.releasing.query_error import MEANING
@@ -32,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
     documents = []
     for path in paths:
         try:
-            series = continued(load_series(path))
+            series = load_series(path)
             view = read_view(series)
         except ReanonError as error:
             if options.series:

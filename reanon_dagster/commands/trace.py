@@ -5,14 +5,13 @@ import argparse
 from reanon_core.model.errors import counted
 from reanon_dagster.commands.output import say, warn, warn_of_flaws
 from reanon_dagster.commands.private_output import require_private_place, require_table_format, write_private_table
-from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.release_trace import forgotten_rows, release_trace
 from reanon_dagster.series.series_file import load_series
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the trace to a new file that only its owner can read."""
-    series = continued(load_series(options.series))
+    series = load_series(options.series)
     require_table_format(options.out)
     require_private_place(options.out, [series.published_folder.parent], "a trace is")
     warn_of_flaws(series)

@@ -16,7 +16,6 @@ from reanon_core.model.errors import (
 from reanon_dagster.commands.json_file import require_json_place, write_json_file
 from reanon_dagster.commands.output import say, warn, warn_of_caution, warn_of_notes, warn_of_refusal
 from reanon_dagster.releasing.candidate import Candidate
-from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.gate import require_acceptable
 from reanon_dagster.releasing.query_error import typical_count
 from reanon_dagster.releasing.release import make_candidate, require_no_gap
@@ -47,7 +46,6 @@ def _validated(options: argparse.Namespace, answer: dict[str, object]) -> int:
     if problems or series is None:
         return _report_errors([InvalidSchema(problems), *_snapshot_errors(series)], answer)
     try:
-        series = continued(series)
         warn_of_caution(series)
         view = read_continuable_view(series, dry_run=True)
     except Refused as error:

@@ -3,7 +3,6 @@
 import argparse
 
 from reanon_dagster.commands.output import say
-from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.releasing.withdrawal import withdraw_release
 from reanon_dagster.series.series_file import load_series
@@ -11,7 +10,7 @@ from reanon_dagster.series.series_file import load_series
 
 def run(options: argparse.Namespace) -> int:
     """Withdraw a release, and say what that does not change."""
-    series = continued(load_series(options.series))
+    series = load_series(options.series)
     records = read_view(series).records
     done = withdraw_release(series, records, options.release, options.because, options.public_reason)
     if not done:

@@ -49,7 +49,7 @@ class PublicSeries:
             schema=schema if schema.sensitive.closed else schema.with_sensitive_values(()),
             technique={"name": config.technique.name, **series.parameters},
             promise=str(TECHNIQUES[config.technique.name].__doc__).splitlines()[0],
-            is_decoupled=config.publish.form == "decoupled",
+            is_decoupled=series.form == "decoupled",
             k=config.publish.k,
         )
 

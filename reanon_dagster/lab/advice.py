@@ -74,13 +74,13 @@ def _rank(one: Measured, facts: TableFacts) -> tuple[bool, bool, int, bool]:
 def _chosen(alike: Sequence[Measured], facts: TableFacts, own: int | None) -> Measured:
     """Of cells with the same promise: as many values as the file asks for, and more if they cost hardly more.
 
-    A cell that needs no one withheld and has a value to spare comes first, then one that goes on, then any.
+    A cell with a value to spare comes first, then any.
     """
     enough = [one for one in alike if one.cell.among >= (own or 2)]
     if not enough:
         most = max(one.cell.among for one in alike)
         return min((one for one in alike if one.cell.among == most), key=_error)
-    for accepted in (_has_spare, _goes_on, _any):
+    for accepted in (_has_spare, _any):
         able = [one for one in enough if accepted(one, facts)]
         if able:
             least = min(_error(one) for one in able)
@@ -90,15 +90,10 @@ def _chosen(alike: Sequence[Measured], facts: TableFacts, own: int | None) -> Me
 
 
 def _has_spare(one: Measured, facts: TableFacts) -> bool:
-    return not _goes_on(one, facts) and (not _fit(one).rations_new_rows or one.cell.among < facts.largest_m)
+    return not _fit(one).rations_new_rows or one.cell.among < facts.largest_m
 
 
-def _goes_on(one: Measured, facts: TableFacts) -> bool:  # noqa: ARG001  one of three rules
-    way = _fit(one).goes_on
-    return way is not None and way.items() <= one.cell.parameters.items()
-
-
-def _any(one: Measured, facts: TableFacts) -> bool:  # noqa: ARG001  one of three rules
+def _any(one: Measured, facts: TableFacts) -> bool:  # noqa: ARG001  one of two rules
     return True
 
 
@@ -116,16 +111,10 @@ def _reasons(best: Measured, facts: TableFacts, own: int | None) -> list[str]:
         reasons.append(
             f"your file asks for {own} values" + (f", and {cell.among} cost hardly more" if own < cell.among else "")
         )
-    if _goes_on(best, facts):
-        reasons.append(
-            "a value that is too frequent among the new people refuses no release: some of them are withheld instead"
-        )
-    elif fit.rations_new_rows and facts.largest_m > cell.among:
-        reasons.append(
-            f"{facts.largest_m} values are the most that every release on the disk allows; some are to spare"
-        )
+    if fit.rations_new_rows and facts.largest_m > cell.among:
+        reasons.append(f"up to {facts.largest_m} values no value of the new people is too frequent; some are to spare")
     elif fit.rations_new_rows:
-        reasons.append("nothing is to spare: a later release in which a value is more frequent would be refused")
+        reasons.append("nothing is to spare: where a value is more frequent among the new people, some are withheld")
     if cell.k is not None:
         reasons.append("the decoupled form promises the same for values, and its counts are closer (docs/decoupled.md)")
     error = "not known" if best.query_error is None else percentage(best.query_error)

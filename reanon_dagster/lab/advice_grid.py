@@ -146,27 +146,24 @@ def numbers_tried(largest: int, least: int, own: int | None) -> list[int]:
 
 
 def cells(series: "Series", facts: TableFacts, found: Sequence[Applicability]) -> list[Cell]:
-    """The grid: every technique that applies, a few numbers of values, both forms, and the way on if values crowd."""
+    """The grid: every technique that applies, a few numbers of values, and both forms."""
     own = asked(series)
     bound = max(facts.largest_m if facts.largest_m >= 2 else facts.fewest_values, own or 0)
-    k = series.config.publish.k if series.config.publish.form == "decoupled" else shared_box(facts)
+    k = series.config.publish.k if series.form == "decoupled" else shared_box(facts)
     grid: list[Cell] = []
     for one in found:
         if not one.applies or one.fit is None:
             continue
         declared = TECHNIQUES[one.technique].declaration
         numbers = numbers_tried(max(min(one.largest, bound), one.fit.least), one.fit.least, own)
+        if own is not None and numbers[-1] < own <= facts.fewest_values:
+            numbers.append(own)
         forms = (None, k) if declared.decouples and k is not None else (None,)
         grid += [
             Cell(one.technique, among, _with_own(series, one, one.fit.parameters(among)), form)
             for among in numbers
             for form in forms
         ]
-        if one.fit.goes_on is not None:
-            among = max(numbers[-1], own if own is not None and own <= facts.fewest_values else 0)
-            more = {**_with_own(series, one, one.fit.parameters(among)), **one.fit.goes_on}
-            crowded = Cell(one.technique, among, more, forms[-1])
-            grid += [] if crowded in grid else [crowded]
     return grid
 
 

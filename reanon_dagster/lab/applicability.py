@@ -191,8 +191,8 @@ def _of(
         additions |= fit.people_leave
     largest = facts.largest_m if fit.rations_new_rows else facts.fewest_values
     if largest < fit.least:
-        if fit.rations_new_rows and fit.goes_on is not None and facts.fewest_values >= fit.least:
-            additions, largest = {**additions, **fit.goes_on}, fit.least  # the only way for such newcomers
+        if fit.rations_new_rows and facts.fewest_values >= fit.least:
+            largest = fit.least  # some of the new people are withheld
         else:
             reasons.append(_too_small(facts, fit))
     reasons += _objections(series, name, fit, additions)

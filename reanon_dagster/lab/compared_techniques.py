@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from reanon_core.catalog import SINGLE_RELEASE_TECHNIQUE, TECHNIQUES
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.protocols import Technique
+from reanon_core.techniques.decoupled import decouple
 from reanon_dagster.lab.baseline import BASELINES, WITHOUT_IDS
-from reanon_dagster.series.config import Publish, TechniqueConfig
+from reanon_dagster.series.config import TechniqueConfig
 from reanon_dagster.series.series import build_technique
 
 if TYPE_CHECKING:
@@ -46,14 +47,19 @@ class ComparedTechnique:
 
         Raises: InvalidParameter with every problem at once.
         """
-        publish = None if self.decoupled_k is None else Publish(form="decoupled", k=self.decoupled_k)
-        return build_technique(TechniqueConfig(name=self.technique, **self.parameters), background, publish)
+        own = self._own(background)
+        return own if self.decoupled_k is None else decouple(own, self.decoupled_k)
+
+    def _own(self, background: "Background | None" = None) -> Technique[Any, Any]:
+        return build_technique(TechniqueConfig(name=self.technique, **self.parameters), background)
 
     @property
     def all_parameters(self) -> dict[str, object]:
         """Its parameters, defaults included: a default that is written out is the same."""
-        defaults = {one.name: one.default for one in _fields(self.technique) if one.default is not MISSING}
-        return {**defaults, **self.parameters}
+        if self.is_baseline:
+            return dict(self.parameters)
+        own = self._own()
+        return {one.name: getattr(own, one.name) for one in _fields(self.technique)}
 
     def described(self) -> str:
         """Its parameters in one line."""
@@ -90,7 +96,7 @@ def _all(series: "Series") -> Iterator[ComparedTechnique]:
         parameters = own.params if name == own.name else _parameters(name, defaults, _given(series, name))
         forms = {name: None, f"{name}{DECOUPLED}": publish.k} if kind.declaration.decouples else {name: None}
         for label, k in forms.items():
-            is_own = name == own.name and (k is not None) == (publish.form == "decoupled")
+            is_own = name == own.name and (k is not None) == (series.form == "decoupled")
             yield ComparedTechnique(label, name, parameters, k, own=is_own)
     for label, given in series.config.compare.items():
         if label not in TECHNIQUES and label not in BASELINES and isinstance(given.get("name"), str):
@@ -149,9 +155,9 @@ def _compare_problems(series: "Series", everything: Mapping[str, ComparedTechniq
             rule = "be left out, because the series has these parameters under `technique`"
             problems.append(Problem(f"compare.{label}", rule, help="another label with a `name` may vary them"))
         else:
-            known = [
-                one.name for one in _fields(SINGLE_RELEASE_TECHNIQUE if compared.is_baseline else compared.technique)
-            ]
+            technique = SINGLE_RELEASE_TECHNIQUE if compared.is_baseline else compared.technique
+            variants = TECHNIQUES[technique].declaration.variants
+            known = [*(one.name for one in _fields(technique)), *(["variant"] if variants else [])]
             unknown = [name for name in compared.parameters if name not in known]
             rule = f"be a parameter of it ({', '.join(known)})"
             problems += [Problem(f"compare.{label}.{name}", rule) for name in unknown]

@@ -5,18 +5,24 @@ from decimal import Decimal
 from math import floor
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from reanon_core.model.errors import InvalidParameter, Problem, Refused, counted
+from reanon_dagster.releasing.people_lists import withheld_people
 from reanon_dagster.releasing.value_variants import variants_of
 from reanon_dagster.storage.records import AcceptedDrift
 
 if TYPE_CHECKING:
     from reanon_core.model.arrays import Int64
+    from reanon_core.model.ledger import Entry
     from reanon_dagster.releasing.series_view import SeriesView
     from reanon_dagster.series.series import Series
     from reanon_dagster.sources.snapshot_reader import Read
 
 FEWEST = 50
 """The number of people from which on the defaults of max_drift and min_returning apply: small tables vary by chance."""
+MOST_LOST = 0.2
+"""The greatest share of the people with one value that a release may withhold; of values with FEWEST people or more."""
 SHOWN = 3
 """How many pairs of variants a message lists."""
 
@@ -82,6 +88,43 @@ def tripped_brakes(series: "Series", view: "SeriesView", release: str, read: "Re
         _variants(series, view, read.snapshot.schema.sensitive.values),
     )
     return tuple(brake for brake in found if brake is not None)
+
+
+def require_accepted_loss(release: str, entry: "Entry", accepted: str | None) -> tuple[AcceptedDrift, ...]:
+    """Refuse a release that withholds too many of the people with some value unless a person accepts it.
+
+    A mean over all values would not see it: the value may be the one that the release is read for.
+
+    Raises: BrakesTripped.
+    """
+    lost = lost_values(entry)
+    if not lost:
+        return ()
+    name, values = entry.snapshot.schema.sensitive.name, entry.snapshot.schema.sensitive.values
+    what = f"the release would withhold more than one in {round(1 / MOST_LOST)} of the people with some value of {name}"
+    shown = "; ".join(f"{values[code]!a}: {gone:,} of {people:,}" for code, gone, people in lost[:SHOWN])
+    more = f" and {len(lost) - SHOWN} more" if len(lost) > SHOWN else ""
+    advice = "; with a smaller m, or a longer period between releases, fewer are withheld"
+    brake = Brake(f"{what}: {shown}{more}", f"{what} ({counted(len(lost), 'value', 'values')})", advice)
+    if accepted is None:
+        raise BrakesTripped(release, (brake,))
+    return (AcceptedDrift(brake.redacted, accepted),)
+
+
+def lost_values(entry: "Entry") -> list[tuple[int, int, int]]:
+    """The values of which too many people are withheld: the code, how many, of how many; the worst first."""
+    if not entry.withheld:
+        return []
+    snapshot = entry.snapshot
+    some = slice(None) if snapshot.selected is None else snapshot.selected
+    people = np.bincount(snapshot.sensitive[some], minlength=len(snapshot.schema.sensitive.values))
+    withheld = snapshot.persons.searchsorted(withheld_people(entry))
+    gone = np.bincount(snapshot.sensitive[withheld], minlength=len(people))
+    found = np.flatnonzero((people >= FEWEST) & (gone > MOST_LOST * people))
+    return [
+        (code, int(gone[code]), int(people[code]))
+        for code in sorted(found, key=lambda code: -gone[code] / people[code])
+    ]
 
 
 def size_change(people: int, before: int | None) -> tuple[float, str]:

@@ -4,7 +4,7 @@ import json
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import Refused
-from reanon_dagster.storage import series_store
+from reanon_dagster.series.series import TECHNIQUE
 
 if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
@@ -15,15 +15,6 @@ SAFE = (
 )
 
 
-def continued(series: "Series") -> "Series":
-    """The series under the rules that it began with: a default that has changed since its first release does not apply.
-
-    Raises: Refused if the store cannot be read.
-    """
-    frozen = series_store.read_frozen(series.private_folder).get("fingerprint")
-    return series if frozen is None else series.continued(json.loads(frozen))
-
-
 def require_unchanged(series: "Series", frozen: str | None) -> None:
     """Refuse a series file whose frozen settings differ from those of its first release.
 
@@ -31,14 +22,21 @@ def require_unchanged(series: "Series", frozen: str | None) -> None:
     """
     if frozen is None:
         return
-    changeable = {f"technique.{name}" for name in series.technique.changeable}
-    changes = {key: values for key, values in series.changes(json.loads(frozen)).items() if key not in changeable}
+    technique = series.technique
+    changeable = {f"{TECHNIQUE}{name}" for name in technique.changeable}
+    followers = {f"{TECHNIQUE}{name}": pairs for name, pairs in technique.declaration.followers.items()}
+    changes = {
+        key: values
+        for key, values in series.changes(json.loads(frozen)).items()
+        if key not in changeable and values not in followers.get(key, ())
+    }
     if changes:
         listed = "; ".join(f"{key} was {_shown(before)} and is {_shown(now)}" for key, (before, now) in changes.items())
+        allowed = [f"{key} from {old} to {new}" for key, pairs in followers.items() for old, new in sorted(pairs)]
         raise Refused(
             f"the first release of {series.name} froze its settings: {listed}. Restore them, or start a new series "
             f"with another name under `series:`, which does not protect people against both series combined. "
-            f"Safe to change: {', '.join([SAFE, *sorted(changeable)])}"
+            f"Safe to change: {', '.join([SAFE, *sorted(changeable), *allowed])}"
         )
 
 

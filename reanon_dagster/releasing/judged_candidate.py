@@ -10,7 +10,7 @@ import numpy as np
 from reanon_core.catalog import own_checks
 from reanon_core.model.errors import counted
 from reanon_core.protocols import Check, Memory, Technique
-from reanon_dagster.releasing.brakes import require_released_brakes
+from reanon_dagster.releasing.brakes import require_accepted_loss, require_released_brakes
 from reanon_dagster.releasing.candidate import Candidate, digest
 from reanon_dagster.releasing.computation import Computation, InMemory
 from reanon_dagster.releasing.query_error import query_error
@@ -86,6 +86,7 @@ def judged_candidate(
     computation = computation or InMemory(series)
     publication = computation.publication(read, _state(technique, computation.state(view)), generator(seed))
     entry = publication.entry(read.snapshot)
+    accepted += require_accepted_loss(release, entry, accept_drift)
     progress("checking")
     # No variable holds the earlier state and memories, so that theirs is free as soon as it is used.
     verdicts, memories = computation.verdicts(checks_of(series), entry, computation.memories(view))

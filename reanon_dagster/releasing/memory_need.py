@@ -120,7 +120,7 @@ def memory_alone(series: "Series") -> str:
     """Why a release of the series cannot be computed in parts, as a part of a sentence; empty if it can."""
     technique = series.technique
     if not isinstance(technique, PartitionedTechnique):
-        form = "" if series.config.publish.form == "boxes" else f" in the form {series.config.publish.form}"
+        form = "" if series.form == "boxes" else f" in the form {series.form}"
         return f"{technique.name}{form} can be computed in memory only"
     options = technique.in_memory_only()
     return f"{options} can be computed in memory only" if options else ""

@@ -7,6 +7,7 @@ from pydantic import AliasChoices, BeforeValidator, Field, model_validator
 
 from reanon_core.model.errors import Problem
 from reanon_core.model.schema import Ends, Kind, Missing
+from reanon_core.protocols import Form
 from reanon_dagster.series.adversary_config import Adversary
 from reanon_dagster.series.engine_config import Engine, as_engine
 from reanon_dagster.series.expectations import ExpectationConfig
@@ -82,12 +83,13 @@ class Publish(Part):
     ends: Ends = Field(
         default=Ends.GRID,
         description="Where published intervals begin and end: where bins of a fixed grid do (grid), or at values "
-        "of the group's members, as in 0.1.0 (exact). The first release freezes it.",
+        "of the group's members (exact). The first release freezes it.",
     )
-    form: Literal["boxes", "decoupled"] = Field(
-        default="boxes",
-        description="A box for each group, as in the papers (boxes); or a box for each person and the values of each "
-        "group apart from them (decoupled), with techniques of signatures. The first release freezes it.",
+    form: Form | None = Field(
+        default=None,
+        description="A box for each person, and the values of each group apart from them (decoupled); or a box for "
+        "each group, as in the papers (boxes). Default: decoupled with m-invariance and Cor-Split, but for their "
+        "`variant: paper`; boxes with the others, which have no other form. The first release freezes it.",
     )
     k: int = Field(
         default=10, ge=2, description="decoupled: the least number of people who share a box. Frozen as well."

@@ -117,8 +117,12 @@ def _techniques() -> Iterator[str]:
         yield from ("| parameter | type | default | frozen at the first release | meaning |", "|---|---|---|---|---|")
         meanings, types = _meanings(technique), get_type_hints(technique)
         parameters = dataclasses.fields(technique)  # type: ignore[arg-type]  # a technique is a dataclass
+        declared = technique.declaration.weakest
+        usual = technique(**declared)
         for parameter in (field for field in parameters if field.init):
-            default = "required" if parameter.default is dataclasses.MISSING else f"`{parameter.default}`"
+            required = parameter.default is dataclasses.MISSING
+            chosen = parameter.default if parameter.name in declared else getattr(usual, parameter.name)
+            default = "required" if required else f"`{chosen}`"
             frozen = "yes" if parameter.name not in technique.changeable else "no"
             cells = (f"`{parameter.name}`", _type(types[parameter.name]), default, frozen, meanings[parameter.name])
             yield f"| {' | '.join(cells)} |"

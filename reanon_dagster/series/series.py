@@ -10,8 +10,9 @@ from typing import Any
 
 from reanon_core.model.background import Background
 from reanon_core.model.coding import plain
-from reanon_core.model.schema import Ends, QuasiIdentifier, Schema
-from reanon_core.protocols import Check, Technique
+from reanon_core.model.errors import InvalidParameter, Problem
+from reanon_core.model.schema import QuasiIdentifier, Schema
+from reanon_core.protocols import Check, Form, Technique
 from reanon_dagster.series.calendar import Calendar
 from reanon_dagster.series.config import Publish, SeriesConfig, TechniqueConfig
 from reanon_dagster.series.expectations import Expectation, read_expectations
@@ -81,7 +82,15 @@ class Series:
     @cached_property
     def technique(self) -> Technique[Any, Any]:
         """The technique with its parameters. It is built on first use, because that loads the compiler."""
-        return build_technique(self.config.technique, self.background, self.config.publish)
+        own = build_technique(self.config.technique, self.background)
+        return decoupled_or_not(own, self.config.publish)
+
+    @cached_property
+    def form(self) -> Form:
+        """The form of the releases: the declared one, or that of the technique."""
+        from reanon_core.techniques.decoupled import default_form
+
+        return self.config.publish.form or default_form(build_technique(self.config.technique, self.background))
 
     @cached_property
     def source(self) -> Source:
@@ -164,15 +173,15 @@ class Series:
         frozen |= {f"{TECHNIQUE}{key}": value for key, value in sorted(self.parameters.items())}
         if sensitive.taxonomy is not None:
             frozen["sensitive.taxonomy"] = _digest(sensitive.taxonomy.paths)
-        if self.config.publish.form != "boxes":
-            frozen |= {"publish.form": self.config.publish.form, "publish.k": self.config.publish.k}
+        if self.form == "decoupled":
+            frozen |= {"publish.form": self.form, "publish.k": self.config.publish.k}
         if self.technique.declaration.needs_knowledge and self.background is not None:
             frozen["knowledge"] = self.background.digest()
         return dict(json.loads(json.dumps(frozen, default=str)))
 
     def changes(self, frozen: Mapping[str, object]) -> dict[str, tuple[object, object]]:
         """The keys whose frozen value differs from the current one, with both. More names at the end are no change."""
-        frozen, now = {**self._former_settings(), **frozen}, self.fingerprint()
+        now = self.fingerprint()
         return {
             key: (frozen.get(key), now.get(key))
             for key in sorted({*frozen, *now})
@@ -180,43 +189,31 @@ class Series:
             and not (key == "releases.names" and _begins_with(now.get(key), frozen.get(key)))
         }
 
-    def continued(self, frozen: Mapping[str, object]) -> "Series":
-        """The series with the frozen value of each setting that the file leaves out and whose default has changed."""
-        former = {**self._former_settings(), **frozen}
-        technique, publish, schema = self.config.technique, self.config.publish, self.schema
-        kept = {
-            name: former[f"{TECHNIQUE}{name}"]
-            for name in self.technique.declaration.former_defaults
-            if name not in technique.params
-        }
-        if kept:
-            technique = technique.model_copy(update=kept)
-        if "ends" not in publish.model_fields_set:
-            ends = Ends(str(former[ENDS]))
-            publish, schema = publish.model_copy(update={"ends": ends}), schema.with_ends(ends)
-        config = self.config.model_copy(update={"technique": technique, "publish": publish})
-        return replace(self, config=config, schema=schema)
 
-    def _former_settings(self) -> dict[str, object]:
-        """The settings whose defaults have changed since 0.1.0, as they were then."""
-        formerly = self.technique.declaration.former_defaults
-        return {ENDS: Ends.EXACT.value} | {f"{TECHNIQUE}{key}": value for key, value in formerly.items()}
-
-
-def build_technique(
-    config: TechniqueConfig, background: Background | None = None, publish: Publish | None = None
-) -> Technique[Any, Any]:
-    """The technique that the file names, with the functions that its parameters name, in the form of its releases.
+def build_technique(config: TechniqueConfig, background: Background | None = None) -> Technique[Any, Any]:
+    """The technique that the file names, with the functions that its parameters name.
 
     Raises: InvalidParameter with every problem at once.
     """
     from reanon_core import catalog
-    from reanon_core.techniques.decoupled import decouple
 
     known = catalog.TECHNIQUES.get(config.name)
     parameters = with_functions(config.params, known.declaration.function_parameters if known else ())
-    technique = catalog.build_technique(config.name, parameters, background)
-    return decouple(technique, publish.k) if publish is not None and publish.form == "decoupled" else technique
+    return catalog.build_technique(config.name, parameters, background)
+
+
+def decoupled_or_not(technique: Technique[Any, Any], publish: Publish) -> Technique[Any, Any]:
+    """The technique in the form of its releases.
+
+    Raises: InvalidParameter if it has no such form.
+    """
+    from reanon_core.techniques.decoupled import decouple, default_form
+
+    if (publish.form or default_form(technique)) == "decoupled":
+        return decouple(technique, publish.k)
+    if "k" in publish.model_fields_set:
+        raise InvalidParameter(Problem("publish.k", "be given with `form: decoupled`, and only then", str(publish.k)))
+    return technique
 
 
 def _frozen_column(column: QuasiIdentifier) -> dict[str, object]:

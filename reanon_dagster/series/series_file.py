@@ -17,7 +17,7 @@ from reanon_dagster.series.expectations import read_expectations
 from reanon_dagster.series.external_schema import ExternalSchema, SchemaConfig
 from reanon_dagster.series.field_types import Part, as_list
 from reanon_dagster.series.selections import Selection, parse_selections
-from reanon_dagster.series.series import Series, build_technique
+from reanon_dagster.series.series import Series, build_technique, decoupled_or_not
 from reanon_dagster.series.store_key import StoreKey
 from reanon_dagster.series.validation_messages import problems_of
 from reanon_dagster.series.yaml_text import read_yaml
@@ -273,7 +273,10 @@ def _build_technique(parts: Mapping[str, Any], schema: Schema | None, problems: 
     from reanon_core.catalog import build_check
 
     technique: Parameters | None = parts.get("technique")
-    built = collect_problems(problems, build_technique, technique, None, parts.get("publish")) if technique else None
+    built = collect_problems(problems, build_technique, technique) if technique else None
+    publish = parts.get("publish")
+    if built is not None and publish is not None:
+        built = collect_problems(problems, decoupled_or_not, built, publish)
     if built is not None and schema is not None:
         collect_problems(problems, built.accepts, schema)
     for check in parts.get("checks") or ():

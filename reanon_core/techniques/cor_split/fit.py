@@ -10,5 +10,4 @@ FIT = Fit(
     bounds_risk=True,
     least=3,
     values_change={"on_sensitive_change": "episode"},
-    goes_on={"not_eligible": "partial-blocks", "balancing": "median"},
 )

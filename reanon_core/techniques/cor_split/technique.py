@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -15,13 +15,17 @@ from reanon_core.bucketing.count_record import CountRecord
 from reanon_core.bucketing.division import Division
 from reanon_core.bucketing.options import (
     CHOICES,
-    FORMER_DEFAULTS,
+    CHOSEN,
+    FOLLOWERS,
+    PAPER,
     NotEligibleRule,
     QiChange,
     SensitiveChange,
     block_problems,
     bucket_caution,
     choice_problems,
+    choose_defaults,
+    default_form,
     is_number,
     is_whole,
     least_m_problems,
@@ -39,7 +43,7 @@ from reanon_core.model.plan import WITHHELD
 from reanon_core.model.reading import Reading
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.protocols import Declaration, Promise
+from reanon_core.protocols import Declaration, Form, Promise
 from reanon_core.recoding.attribute_scales import grown_extent
 from reanon_core.techniques.cor_split.bucket_partition import Buckets, Partition, partition_buckets
 from reanon_core.techniques.cor_split.draft_groups import Safety
@@ -73,14 +77,15 @@ class CorSplit:
     """
 
     name: ClassVar[str] = "cor-split"
-    changeable: ClassVar[frozenset[str]] = frozenset({"assignment", "not_eligible", "on_lifespan", "partition"})
-    """The parameters that may change between releases: they break nothing that was promised."""
+    changeable: ClassVar[frozenset[str]] = frozenset({"assignment", "on_lifespan", "partition"})
+    """The parameters that may change between releases: the proof covers every change."""
 
     declaration: ClassVar[Declaration] = Declaration(
         weakest={"m": 3, "n": 2},
         has_readings=True,
         decouples=True,
-        former_defaults=FORMER_DEFAULTS,
+        variants={"paper": {**PAPER, "partition": "paper", "strict": False}},
+        followers=FOLLOWERS,
         row_memory=400,
         fit=FIT,
     )
@@ -103,23 +108,24 @@ class CorSplit:
     """Strict: the most groups that are combined, 4 to 6. Small components are decided exactly."""
     partition: Partition = "repair"
     """How buckets become groups: split as in m-invariance with unsafe groups repaired (repair), or as in the paper."""
-    balancing: Balancing = "blind"
+    balancing: Balancing = CHOSEN
     """How buckets are balanced: filled up with counterfeits (blind), filled up or withheld to their median (median), or
     filled with new rows first, as in the paper (filled)."""
     assignment: Assignment = "deep"
     """How new rows are assigned: as in the paper, to existing buckets first (stable), or to deep ones first (deep)."""
-    not_eligible: NotEligibleRule = "refuse"
+    not_eligible: NotEligibleRule = CHOSEN
     """If a value is too frequent among the new rows: refuse, form blocks of values for all or some of the rows, defer
     the surplus, or pad."""
-    regions: Regions = "none"
-    """Whether new rows enter region by region, for smaller boxes: none, or regions by quasi-identifiers and sizes."""
+    regions: Regions = CHOSEN
+    """Whether new rows enter region by region, which keeps relations: none, or regions by place and size (sizes)."""
     on_sensitive_change: SensitiveChange = "refuse"
     """What to do if a person's sensitive value changed: refuse, or begin an episode (same or disjoint signature)."""
     on_qi_change: QiChange = "allow"
     """Whether a person's quasi-identifiers may change: people age and move."""
 
     def __post_init__(self) -> None:
-        """Validate the parameters, and choose n once for all releases."""
+        """Choose what was left out, and validate the parameters."""
+        choose_defaults(self)
         problems = [*least_m_problems(self.m), *self._degree_problems(), *block_problems(self)]
         problems += choice_problems(self, {**CHOICES, "on_lifespan": OnLifespan, "partition": Partition})
         if not isinstance(self.strict, bool):
@@ -130,6 +136,19 @@ class CorSplit:
         require(problems, InvalidParameter)
         if self.degree >= self.m:
             raise AssertionError("n is below m")
+
+    @classmethod
+    def paper(cls, *, m: int, **options: Any) -> "CorSplit":
+        """The way of the paper, with its phases 1 to 3, its partition and its boxes.
+
+        Paper: [RB09] Figure 4.
+        """
+        return cls(m=m, **{**PAPER, "partition": "paper", "strict": False, **options})
+
+    @property
+    def form(self) -> Form:
+        """The form of the releases if the series names none."""
+        return default_form(self)
 
     @property
     def caution(self) -> str:

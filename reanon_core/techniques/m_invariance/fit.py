@@ -7,5 +7,4 @@ FIT = Fit(
     parameters=lambda among: {"m": among},
     bounds_risk=True,
     values_change={"on_sensitive_change": "episode"},
-    goes_on={"not_eligible": "partial-blocks", "balancing": "median"},
 )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,13 +14,17 @@ from reanon_core.bucketing.count_plan import assign_new_rows, balance_buckets
 from reanon_core.bucketing.count_record import CountRecord
 from reanon_core.bucketing.options import (
     CHOICES,
-    FORMER_DEFAULTS,
+    CHOSEN,
+    FOLLOWERS,
+    PAPER,
     NotEligibleRule,
     QiChange,
     SensitiveChange,
     block_problems,
     bucket_caution,
     choice_problems,
+    choose_defaults,
+    default_form,
     least_m_problems,
     refuse_other_columns,
 )
@@ -36,7 +40,7 @@ from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.partitioned.bucketed_release import BucketedRelease, in_memory_only, release_in_parts
 from reanon_core.partitioned.new_pools import new_row_memory
-from reanon_core.protocols import Declaration, Promise
+from reanon_core.protocols import Declaration, Form, Promise
 from reanon_core.recoding.attribute_scales import grown_extent, length_scales
 from reanon_core.techniques.m_invariance.fit import FIT
 from reanon_core.techniques.m_invariance.state import MInvarianceState
@@ -50,38 +54,53 @@ class MInvariance:
     """
 
     name: ClassVar[str] = "m-invariance"
-    changeable: ClassVar[frozenset[str]] = frozenset({"assignment", "not_eligible"})
-    """The parameters that may change between releases: they break nothing that was promised."""
+    changeable: ClassVar[frozenset[str]] = frozenset({"assignment"})
+    """The parameters that may change between releases: the proof covers every change."""
 
     declaration: ClassVar[Declaration] = Declaration(
         weakest={"m": 2},
         has_readings=True,
         decouples=True,
-        former_defaults=FORMER_DEFAULTS,
+        variants={"paper": PAPER},
+        followers=FOLLOWERS,
         row_memory=230,
         fit=FIT,
     )
 
     m: int
     """The least number of values among which each person is hidden."""
-    balancing: Balancing = "blind"
+    balancing: Balancing = CHOSEN
     """How buckets are balanced: filled up with counterfeits (blind), filled up or withheld to their median (median), or
     filled with new rows first, as in the paper (filled)."""
     assignment: Assignment = "deep"
     """How new rows are assigned: as in the paper, to existing buckets first (stable), or to deep ones first (deep)."""
-    not_eligible: NotEligibleRule = "refuse"
+    not_eligible: NotEligibleRule = CHOSEN
     """If a value is too frequent among the new rows: refuse, form blocks of values for all or some of the rows, defer
     the surplus, or pad."""
-    regions: Regions = "none"
-    """Whether new rows enter region by region, for smaller boxes: none, or regions by quasi-identifiers and sizes."""
+    regions: Regions = CHOSEN
+    """Whether new rows enter region by region, which keeps relations: none, or regions by place and size (sizes)."""
     on_sensitive_change: SensitiveChange = "refuse"
     """What to do if a person's sensitive value changed: refuse, or begin an episode (same or disjoint signature)."""
     on_qi_change: QiChange = "allow"
     """Whether a person's quasi-identifiers may change: people age and move."""
 
     def __post_init__(self) -> None:
-        """Validate the parameters."""
+        """Choose what was left out, and validate the parameters."""
+        choose_defaults(self)
         require([*least_m_problems(self.m), *choice_problems(self, CHOICES), *block_problems(self)], InvalidParameter)
+
+    @classmethod
+    def paper(cls, *, m: int, **options: Any) -> "MInvariance":
+        """The way of the paper, with its balancing, its assignment and its boxes.
+
+        Paper: [XT07] Section 4.
+        """
+        return cls(m=m, **{**PAPER, **options})
+
+    @property
+    def form(self) -> Form:
+        """The form of the releases if the series names none."""
+        return default_form(self)
 
     @property
     def caution(self) -> str:

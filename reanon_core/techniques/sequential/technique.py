@@ -61,7 +61,6 @@ class Sequential:
         has_worlds=True,
         leave_together=True,
         has_readings=True,
-        former_defaults={"buckets": "mondrian"},
         row_memory=680,
         fit=FIT,
     )

@@ -27,7 +27,7 @@ def build_audit(assets: SeriesAssets) -> dg.AssetChecksDefinition:
         with refusals_as_failures("audit"):
             release = assets.series.calendar.release_of(context.partition_key)
             try:
-                found = audit_release(assets.continued(series_environment), release, progress=context.log.info)
+                found = audit_release(assets.placed(series_environment), release, progress=context.log.info)
             except ReanonError as error:
                 return unjudged(AUDIT, key, error.redacted())
             if found is None:

@@ -37,7 +37,7 @@ def build_on_time(assets: SeriesAssets) -> list[dg.AssetChecksDefinition]:
     def on_time(series_environment: SeriesEnvironment) -> dg.AssetCheckResult:
         with refusals_as_failures("status"):
             try:
-                series = assets.continued(series_environment)
+                series = assets.placed(series_environment)
                 return on_time_result(series, read_view(series).records, series_environment.day())
             except ReanonError as error:
                 return unjudged(ON_TIME, assets.key("state"), error.redacted())

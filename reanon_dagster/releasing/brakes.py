@@ -120,11 +120,9 @@ def lost_values(entry: "Entry") -> list[tuple[int, int, int]]:
     people = np.bincount(snapshot.sensitive[some], minlength=len(snapshot.schema.sensitive.values))
     withheld = snapshot.persons.searchsorted(withheld_people(entry))
     gone = np.bincount(snapshot.sensitive[withheld], minlength=len(people))
-    found = np.flatnonzero((people >= FEWEST) & (gone > MOST_LOST * people))
-    return [
-        (code, int(gone[code]), int(people[code]))
-        for code in sorted(found, key=lambda code: -gone[code] / people[code])
-    ]
+    found = np.flatnonzero((people >= FEWEST) & (gone > MOST_LOST * people)).tolist()
+    worst = sorted(found, key=lambda code: -gone[code] / people[code])
+    return [(code, int(gone[code]), int(people[code])) for code in worst]
 
 
 def size_change(people: int, before: int | None) -> tuple[float, str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reanon_core.audit import audit_table, metric_values, run_attack
+from reanon_core.brakes import accepted_reason
 from reanon_core.catalog import build_attack
 from reanon_core.finding_truth import with_truth
 from reanon_core.model.errors import OutOfOrder, Refused
@@ -15,7 +16,6 @@ from reanon_core.protocols import PersonwiseAttack
 from reanon_core.published_release import PublishedRelease
 from reanon_core.tables.frames import PrivateTable
 from reanon_dagster.releasing.audited_ledger import audited_ledger
-from reanon_dagster.releasing.brakes import accepted_reason
 from reanon_dagster.releasing.erasure import Forgotten, forget_person
 from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.judged_candidate import checks_of

@@ -1,0 +1,79 @@
+"""Ids that differ only in how they are written: spaces, upper case, leading zeros.
+
+A person whose id is written in another way seems to be a new person, and comparing releases could then expose them.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reanon_core.model.arrays import Bool, Int64
+from reanon_core.tables.ids import People, ascending_order, pseudonyms
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NUMBER = r"^0*([0-9]+)(\.0*)?$"
+"""A whole number as spreadsheets and frames write it: 7, 007 and 7.0 are one id."""
+ACCIDENTS = r"[\s\p{Z}\p{C}]+"
+"""What an eye does not see: white space, and letters without a shape."""
+
+
+def id_forms(texts: "pa.StringArray") -> "pa.StringArray":
+    """The ids in one way of writing: no spaces, lower case, Unicode's compatible form, numbers without zeros before."""
+    from pyarrow import compute
+
+    if not _is_plain(texts):
+        texts = compute.replace_substring_regex(compute.utf8_normalize(texts, form="NFKC"), ACCIDENTS, "")
+    texts = compute.utf8_lower(texts)
+    padded = compute.or_(compute.starts_with(texts, "0"), compute.match_substring(texts, "."))
+    return compute.replace_substring_regex(texts, NUMBER, r"\1") if compute.any(padded).as_py() else texts
+
+
+def _is_plain(texts: "pa.StringArray") -> bool:
+    """Whether all letters are visible ones of ASCII."""
+    data = texts.buffers()[2]
+    letters = np.frombuffer(b"" if data is None else data, dtype=np.uint8)
+    return bool(letters.min(initial=ord("!")) >= ord("!") and letters.max(initial=ord("!")) <= ord("~"))
+
+
+@dataclass(frozen=True, eq=False)
+class KnownIds:
+    """The people of all releases so far, and the forms of their ids: keyed pseudonyms of both, in ascending order."""
+
+    persons: Int64
+    forms: Int64
+
+    @classmethod
+    def none(cls) -> "KnownIds":
+        """Before the first release."""
+        return cls(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+
+    def with_table(self, texts: "pa.StringArray", people: People, key: bytes) -> "tuple[KnownIds, Bool]":
+        """The same after a release of this table, and which of its rows have a new id in a known or repeated form."""
+        persons, alike = people.persons[people.order], np.zeros(len(people.order), dtype=np.bool_)
+        fresh = ~among(persons, self.persons)
+        new = people.order[fresh]
+        if len(new) == 0:
+            return self, alike
+        forms = pseudonyms(id_forms(texts.take(new)), key)
+        order = ascending_order(forms)
+        forms = forms[order]
+        again, found = forms[1:] == forms[:-1], among(forms, self.forms)
+        found[1:] |= again
+        found[:-1] |= again
+        alike[new[order[found]]] = True
+        return KnownIds(_merged(self.persons, persons[fresh]), _merged(self.forms, forms)), alike
+
+
+def among(words: Int64, others: Int64) -> Bool:
+    """Whether each word is among the others; both ascend."""
+    if len(others) == 0:
+        return np.zeros(len(words), dtype=np.bool_)
+    return np.asarray(others[np.minimum(np.searchsorted(others, words), len(others) - 1)] == words)
+
+
+def _merged(one: Int64, other: Int64) -> Int64:
+    both = np.concatenate([one, other])
+    return both[ascending_order(both)]

@@ -124,21 +124,29 @@ def values_for_nothing(column: "Sensitive", known: int) -> Brake | None:
     return _quoting(what, [f"{marker!a}" for marker in markers], ("value", "values"), advice)
 
 
-def respelled_ids(name: str, alike: "Bool") -> Brake | None:
-    """Ids of new people that are other spellings of ids: bool[rows of the table]. One person would be published as two.
+def respelled_ids(name: str, rows: "Bool") -> Brake | None:
+    """Ids of new people that are other spellings of ids: bool[rows of the table].
 
     Rows are named by their number: no message contains an id.
     """
+    number = int(rows.sum())
+    what = (
+        f"{counted(number, 'new id differs', 'new ids differ')} from other ids of {name} only in spaces, case or zeros"
+    )
+    return _of_rows(what, rows, "; write every id in one way, or one person is published as two")
+
+
+def ids_for_nothing(name: str, rows: "Bool") -> Brake | None:
+    """Ids of new people that programs write where there is none: bool[rows of the table]."""
+    what = f"{counted(int(rows.sum()), f'value of {name} looks', f'values of {name} look')} like a missing id"
+    return _of_rows(what, rows, "; fill them in, or the next person without an id is taken for the same one")
+
+
+def _of_rows(what: str, rows: "Bool", advice: str) -> Brake | None:
     from reanon_core.model.coding import named_rows
 
-    if not alike.any():
-        return None
-    count = counted(int(alike.sum()), "new id is", "new ids are")
-    sentence = (
-        f"{count} the same as another one of this or an earlier release but for spaces, case or leading zeros of "
-        f"{name}, in {named_rows(alike)}"
-    )
-    return Brake(sentence, sentence, "; write every id in one way, or a person is published as two people")
+    sentence = f"{what}, in {named_rows(rows)}" if rows.any() else ""
+    return Brake(sentence, sentence, advice) if sentence else None
 
 
 def _quoting(what: str, shown: list[str], nouns: tuple[str, str], advice: str) -> Brake | None:

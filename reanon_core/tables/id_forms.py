@@ -10,6 +10,7 @@ import numpy as np
 
 from reanon_core.model.arrays import Bool, Int64
 from reanon_core.tables.ids import People, ascending_order, pseudonyms
+from reanon_core.tables.spellings import MARKERS, NONE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,6 +39,29 @@ def _is_plain(texts: "pa.StringArray") -> bool:
     return bool(letters.min(initial=ord("!")) >= ord("!") and letters.max(initial=ord("!")) <= ord("~"))
 
 
+def _is_empty(forms: "pa.StringArray") -> Bool:
+    """Which ids have the form of a text for no value."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    return np.asarray(compute.is_in(forms, pa.array([*sorted(MARKERS), NONE.lower()])).to_numpy(zero_copy_only=False))
+
+
+@dataclass(frozen=True, eq=False)
+class Doubts:
+    """The rows of a table with a new id that may be wrong."""
+
+    alike: Bool
+    """It has the form of another id of the table or of an earlier one."""
+    empty: Bool
+    """It is a text for no value, such as 'nan'."""
+
+    @classmethod
+    def none(cls, rows: int) -> "Doubts":
+        """So many rows without doubts."""
+        return cls(np.zeros(rows, dtype=np.bool_), np.zeros(rows, dtype=np.bool_))
+
+
 @dataclass(frozen=True, eq=False)
 class KnownIds:
     """The people of all releases so far, and the forms of their ids: keyed pseudonyms of both, in ascending order."""
@@ -50,21 +74,23 @@ class KnownIds:
         """Before the first release."""
         return cls(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
-    def with_table(self, texts: "pa.StringArray", people: People, key: bytes) -> "tuple[KnownIds, Bool]":
-        """The same after a release of this table, and which of its rows have a new id in a known or repeated form."""
-        persons, alike = people.persons[people.order], np.zeros(len(people.order), dtype=np.bool_)
+    def with_table(self, texts: "pa.StringArray", people: People, key: bytes) -> "tuple[KnownIds, Doubts]":
+        """The same after a release of this table, and which of its new ids are doubtful."""
+        persons, doubts = people.persons[people.order], Doubts.none(len(people.order))
         fresh = ~among(persons, self.persons)
         new = people.order[fresh]
         if len(new) == 0:
-            return self, alike
-        forms = pseudonyms(id_forms(texts.take(new)), key)
+            return self, doubts
+        written = id_forms(texts.take(new))
+        doubts.empty[new] = _is_empty(written)
+        forms = pseudonyms(written, key)
         order = ascending_order(forms)
         forms = forms[order]
         again, found = forms[1:] == forms[:-1], among(forms, self.forms)
         found[1:] |= again
         found[:-1] |= again
-        alike[new[order[found]]] = True
-        return KnownIds(_merged(self.persons, persons[fresh]), _merged(self.forms, forms)), alike
+        doubts.alike[new[order[found]]] = True
+        return KnownIds(_merged(self.persons, persons[fresh]), _merged(self.forms, forms)), doubts
 
 
 def among(words: Int64, others: Int64) -> Bool:

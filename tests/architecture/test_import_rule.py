@@ -41,6 +41,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reanon_core.precompile",),
     ("reanon_core",),  # the door: it exports names of the rooms below
     ("reanon_core.series",),
+    ("reanon_core.kept_releases",),
     (
         "reanon_core.audit",
         "reanon_core.estimate",
@@ -48,7 +49,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "reanon_core.replay",
         "reanon_core.series_arguments",
     ),
-    ("reanon_core.adversary_knowledge", "reanon_core.brakes", "reanon_core.finding_truth"),
+    ("reanon_core.adversary_knowledge", "reanon_core.brakes", "reanon_core.finding_truth", "reanon_core.lineages"),
     ("reanon_core.publishing", "reanon_core.catalog", "reanon_core.judgement", "reanon_core.tables"),
     ("reanon_core.columns",),
     (

@@ -112,7 +112,7 @@ def test_an_answer_that_is_none_or_unknown_is_a_value() -> None:
 
 def test_declared_and_accepted_values_may_look_alike(tmp_path: Path) -> None:
     text = DEFAULT_BRAKES.replace("m-invariance, m: 3", "mondrian, k: 3, ell: 2")
-    values = "asthma, cold, diabetes, flu, Flu, gastritis, measles"
+    values = "asthma, cold, diabetes, flu, Flu, gastritis, measles, NA"
     declared = text.replace("sensitive: disease", f"sensitive: {{column: disease, values: [{values}]}}")
     path = str(
         write_series(tmp_path / "declared", text=declared, snapshots={"r1": respelled(people(120), "flu", "Flu")})

@@ -11,6 +11,7 @@ from reanon_core.brakes import Brake
 from reanon_core.published_release import PublishedRelease
 from reanon_core.tables.frames import PrivateTable
 from reanon_core.tables.id_forms import Doubts, among
+from reanon_core.tables.ids import ascending_order
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,9 +53,10 @@ def tripped_brakes(
         brakes.ids_for_nothing(id_column, doubts.empty),
     ]
     if last is not None:
-        before, here = len(last.persons), among(last.persons, people.persons[people.order]).sum()
-        found.append(brakes.drifted_size(len(people.order), before))
-        found.append(brakes.few_returning(int(here), before, last.release.name))
+        before = last.persons[ascending_order(last.persons)]
+        here = int(np.count_nonzero(among(before, people.persons[people.order])))
+        found.append(brakes.drifted_size(len(people.order), len(before)))
+        found.append(brakes.few_returning(here, len(before), last.release.name))
     return tuple(brake for brake in found if brake is not None)
 
 

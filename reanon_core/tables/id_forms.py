@@ -15,28 +15,37 @@ from reanon_core.tables.spellings import MARKERS, NONE
 if TYPE_CHECKING:
     import pyarrow as pa
 
-NUMBER = r"^0*([0-9]+)(\.0*)?$"
-"""A whole number as spreadsheets and frames write it: 7, 007 and 7.0 are one id."""
+WHOLE = r"^([0-9]+)\.0*$"
+"""A whole number as frames write it if some of the column is missing: 7.0."""
 ACCIDENTS = r"[\s\p{Z}\p{C}]+"
 """What an eye does not see: white space, and letters without a shape."""
 
 
 def id_forms(texts: "pa.StringArray") -> "pa.StringArray":
-    """The ids in one way of writing: no spaces, lower case, Unicode's compatible form, numbers without zeros before."""
+    """The ids in one way of writing: no spaces, lower case, Unicode's compatible form, numbers without zeros before.
+
+    Most tables need no expression, which would take most of the time.
+    """
     from pyarrow import compute
 
-    if not _is_plain(texts):
+    least, greatest = _extreme_letters(texts)
+    if least < ord(" ") or greatest > ord("~"):
         texts = compute.replace_substring_regex(compute.utf8_normalize(texts, form="NFKC"), ACCIDENTS, "")
+    elif least == ord(" "):
+        texts = compute.replace_substring(texts, " ", "")
     texts = compute.utf8_lower(texts)
-    padded = compute.or_(compute.starts_with(texts, "0"), compute.match_substring(texts, "."))
-    return compute.replace_substring_regex(texts, NUMBER, r"\1") if compute.any(padded).as_py() else texts
+    if compute.any(compute.match_substring(texts, ".")).as_py():
+        texts = compute.replace_substring_regex(texts, WHOLE, r"\1")
+    digits = compute.ascii_ltrim(texts, characters="0")
+    digits = compute.if_else(compute.equal(digits, ""), "0", digits)
+    return compute.if_else(compute.ascii_is_decimal(texts), digits, texts)
 
 
-def _is_plain(texts: "pa.StringArray") -> bool:
-    """Whether all letters are visible ones of ASCII."""
+def _extreme_letters(texts: "pa.StringArray") -> tuple[int, int]:
+    """The least and the greatest byte of the texts; that of a visible letter if there is none."""
     data = texts.buffers()[2]
     letters = np.frombuffer(b"" if data is None else data, dtype=np.uint8)
-    return bool(letters.min(initial=ord("!")) >= ord("!") and letters.max(initial=ord("!")) <= ord("~"))
+    return int(letters.min(initial=ord("a"))), int(letters.max(initial=ord("a")))
 
 
 def _is_empty(forms: "pa.StringArray") -> Bool:

@@ -129,10 +129,8 @@ def respelled_ids(name: str, rows: "Bool") -> Brake | None:
 
     Rows are named by their number: no message contains an id.
     """
-    number = int(rows.sum())
-    what = (
-        f"{counted(number, 'new id differs', 'new ids differ')} from other ids of {name} only in spaces, case or zeros"
-    )
+    who = counted(int(rows.sum()), f"new value of {name} differs", f"new values of {name} differ")
+    what = f"{who} from others only in spaces, case or zeros"
     return _of_rows(what, rows, "; write every id in one way, or one person is published as two")
 
 

@@ -57,20 +57,20 @@ def changed(column: str, change: Callable[[str], object], rows: slice = slice(40
 REFUSED_FRAMES = {
     "ids with a stray space": (
         changed("patient", lambda id_: f"{id_} "),
-        "40 new ids differ from other ids of patient only in spaces, case or zeros, in rows 1, 2, 3, 4, 5 and 35",
+        "40 new values of patient differ from others only in spaces, case or zeros, in rows 1, 2, 3, 4, 5 and 35",
     ),
-    "ids in the other case": (changed("patient", str.upper), "20 new ids differ from other ids of patient"),
+    "ids in the other case": (changed("patient", str.upper), "20 new values of patient differ from others"),
     "ids that lost their zeros": (
         changed("patient", lambda id_: id_.lstrip("0")),
-        "20 new ids differ from other ids of patient",
+        "20 new values of patient differ from others",
     ),
     "ids that were floats": (
         changed("patient", lambda id_: id_ if id_[0] == "p" else f"{float(id_)}"),
-        "20 new ids differ from other ids of patient",
+        "20 new values of patient differ from others",
     ),
     "one id in two ways in one frame": (
         pd.concat([SECOND, people(300, 2), people(300, 2).assign(patient=lambda two: " " + two["patient"])]),
-        "4 new ids differ from other ids of patient only in spaces, case or zeros, in rows 181, 182, 183 and 184",
+        "4 new values of patient differ from others only in spaces, case or zeros, in rows 181, 182, 183 and 184",
     ),
     "a missing id as text": (
         pd.concat([SECOND, people(300, 2).assign(patient=[str(float("nan")), "p0000301"])]),

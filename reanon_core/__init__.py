@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from reanon_core.columns import Categorical, Date, Numeric
     from reanon_core.model.background import Background
     from reanon_core.model.errors import (
+        Caution,
         InvalidParameter,
         InvalidSchema,
         InvalidSnapshot,
@@ -42,6 +43,7 @@ __all__ = [
     "Background",
     "Bpg",
     "Categorical",
+    "Caution",
     "CorSplit",
     "Date",
     "Findings",
@@ -73,7 +75,7 @@ _HOMES = {
     "reanon_core.columns": ("Categorical", "Date", "Numeric"),
     "reanon_core.model.background": ("Background",),
     "reanon_core.model.errors": (
-        *("InvalidParameter", "InvalidSchema", "InvalidSnapshot", "NotEligible"),
+        *("Caution", "InvalidParameter", "InvalidSchema", "InvalidSnapshot", "NotEligible"),
         *("OutOfOrder", "ReanonError", "Refused", "Unpublishable"),
     ),
     "reanon_core.model.finding": ("Findings",),

@@ -1,52 +1,52 @@
 """The door for Python: a series of releases in memory, judged one by one, from frames of any kind."""
 
+import os
 import secrets
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from reanon_core import brakes
 from reanon_core.audit import audit_table, metric_values, run_attack
 from reanon_core.catalog import own_checks
 from reanon_core.columns import Categorical, Date, Numeric
 from reanon_core.judgement import judge, require_verdicts
-from reanon_core.model.errors import (
-    InvalidParameter,
-    InvalidSnapshot,
-    OutOfOrder,
-    Problem,
-    require,
-)
+from reanon_core.kept_releases import KeptRelease, trace_table, tripped_brakes
+from reanon_core.lineages import COPIED, NEIGHBOUR, lineage, new_token, process_people
+from reanon_core.model.errors import Caution, InvalidParameter, NotEligible, OutOfOrder, Problem
 from reanon_core.model.schema import Schema, Sensitive
 from reanon_core.published_release import PublishedRelease
 from reanon_core.publishing import publish
-from reanon_core.series_arguments import require_release_arguments, require_series_arguments, series_schema
+from reanon_core.series_arguments import (
+    require_release_arguments,
+    require_series_arguments,
+    selection_mask,
+    series_cautions,
+    series_schema,
+    shown_columns,
+)
 from reanon_core.tables.frames import PrivateTable, frame_columns
-from reanon_core.tables.ids import KEY_BYTES
-from reanon_core.tables.snapshot_table import CodedTable, coded_columns, columns_of, restricted
+from reanon_core.tables.id_forms import KnownIds
+from reanon_core.tables.ids import KEY_BYTES, canonical_texts
+from reanon_core.tables.snapshot_table import coded_columns, columns_of, restricted
 from reanon_core.techniques.decoupled import DECOUPLED_K, decouple, default_form
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-    import pyarrow as pa
 
-    from reanon_core.model.arrays import Int64
     from reanon_core.model.finding import Findings
-    from reanon_core.model.ledger import Entry, Ledger
+    from reanon_core.model.ledger import Ledger
     from reanon_core.protocols import Check, Memory, State, Technique
 
 SEED_BITS = 256
-
-
-@dataclass(frozen=True, eq=False)
-class _Done:
-    """A release that passed its checks, with the truth behind it."""
-
-    release: PublishedRelease
-    entry: "Entry"
-    ids: "pa.Array"
-    persons: "Int64"
+ACCEPTED_WITH = "accept_drift='the reason'"
+SKIPPED = (
+    "{} was refused because a value is too frequent among its new people, and is skipped: whoever sees the gap in the "
+    "names learns that, and may determine their values; not_eligible='blocks' refuses no release"
+)
+NO_ONE = np.empty(0, dtype=np.int64)
 
 
 class Series:
@@ -59,10 +59,12 @@ class Series:
     `ends="grid"` aligns intervals to bins that are the same in every release; with `"exact"` their ends are values of
     people. `form="decoupled"` publishes a box for each person, shared by `k` people or more (10 if left out), and the
     values of each group apart from them; it is the form of m-invariance and Cor-Split if nothing else is said, and
-    `form="boxes"` is that of the papers. `memory=False` starts every
-    release from nothing, and judges it alone: the naive baseline for comparisons, unsafe as a series. `seed` makes the
-    releases and the pseudonyms predictable; it is for tests and experiments only. Without it both come from the
-    operating system.
+    `form="boxes"` is that of the papers. `memory=False` starts every release from nothing, and judges it alone: the
+    naive baseline for comparisons, unsafe as a series. `unsafe_seed` makes the releases and the pseudonyms predictable;
+    it is for tests and pages only. Without it both come from the operating system. What gives protection away is a
+    warning of the class Caution.
+
+    Threads publish one after the other. A copy that lacks a release of another copy in this process is refused.
 
     Raises: InvalidSchema, InvalidParameter with every problem at once.
     """
@@ -80,7 +82,8 @@ class Series:
         form: Literal["boxes", "decoupled"] | None = None,
         k: int | None = None,
         memory: bool = True,
-        seed: int | None = None,
+        unsafe_seed: int | None = None,
+        seed: None = None,  # so common elsewhere that it is refused with a sentence
     ) -> None:
         require_series_arguments(
             {
@@ -94,6 +97,7 @@ class Series:
                 "form": form,
                 "k": k,
                 "memory": memory,
+                "unsafe_seed": unsafe_seed,
                 "seed": seed,
             }
         )
@@ -102,13 +106,33 @@ class Series:
         if (form or default_form(technique)) == "decoupled":
             technique = decouple(technique, DECOUPLED_K if k is None else k)
         technique.accepts(self._schema)
-        self._technique, self._memory, self._seed = technique, memory, seed
+        self._technique, self._memory, self._seed = technique, memory, unsafe_seed
         self._checks = (*own_checks(technique), *checks)
-        self._key = secrets.token_bytes(KEY_BYTES) if seed is None else np.random.default_rng(seed).bytes(KEY_BYTES)
+        generator = None if unsafe_seed is None else np.random.default_rng(unsafe_seed)
+        self._key = secrets.token_bytes(KEY_BYTES) if generator is None else generator.bytes(KEY_BYTES)
         self._state: State = technique.initial_state()
         self._memories: Mapping[str, Memory] = {}
         self._shown: frozenset[str] = frozenset()
-        self._done: tuple[_Done, ...] = ()
+        self._known = KnownIds.none()
+        self._done: tuple[KeptRelease, ...] = ()
+        self._refused: str | None = None
+        self._token = new_token()
+        self._join_process()
+        for sentence in series_cautions(technique, memory=memory, seeded=unsafe_seed is not None):
+            warnings.warn(sentence, Caution, stacklevel=2)
+
+    def __getstate__(self) -> dict[str, Any]:
+        warnings.warn(COPIED, Caution, stacklevel=2)
+        return {name: value for name, value in self.__dict__.items() if name not in {"_lineage", "_process"}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._join_process()
+
+    def _join_process(self) -> None:
+        """Let this process know of the object, so that other threads, copies and series are noticed."""
+        self._process = os.getpid()
+        self._lineage = lineage(self._token, (self._id, self._schema.sensitive.name), len(self._done))
 
     @property
     def technique(self) -> "Technique[Any, Any]":
@@ -125,6 +149,13 @@ class Series:
         """The releases so far, in order."""
         return tuple(done.release for done in self._done)
 
+    @property
+    def accepted_drifts(self) -> tuple[tuple[str, str, str], ...]:
+        """Private: every brake that was accepted, as release, sentence without values, and reason."""
+        return tuple(
+            (done.release.name, brake.redacted, str(done.reason)) for done in self._done for brake in done.accepted
+        )
+
     def publish(
         self,
         frame: object,
@@ -132,46 +163,75 @@ class Series:
         name: str,
         columns: Sequence[str] | None = None,
         selected: "npt.ArrayLike | None" = None,
+        accept_drift: str | None = None,
     ) -> PublishedRelease:
         """Publish the next release from a pandas or polars frame or an Arrow table with one row per person.
 
         `columns` are those that the release shows, where the technique lets releases differ. `selected` says for each
-        row whether the release selects it; it must not depend on the sensitive value.
+        row whether the release selects it; it must not depend on the sensitive value. `accept_drift` says why a frame
+        that looks like the wrong table is right.
 
         Raises: InvalidSnapshot with every problem at once; Unpublishable if the technique cannot keep its promise on
-        this table; Refused if a check fails; OutOfOrder if the name is taken. The series is then unchanged.
+        this table; Refused if a check fails, the frame looks like the wrong table, or a copy has published; OutOfOrder
+        if the name is taken. The series is then unchanged.
         """
         require_release_arguments(name, columns)
-        if name in {release.name for release in self.releases}:
-            raise OutOfOrder(f"release {name} is published already; give the next release another name")
-        shown = self._shown_columns(columns)
-        needed = self._shown | frozenset(shown or self._schema.columns) | {self._schema.sensitive.name}
-        wanted = (self._id, *self._schema.columns)
-        data, problems = frame_columns(frame, wanted, optional=frozenset(wanted[1:]) - needed)
-        coded = coded_columns(
-            columns_of(data), self._schema, id_column=self._id, key=self._key, columns=shown, problems=problems
-        )
-        snapshot = coded.snapshot
-        if selected is not None:
-            answers = self._technique.declaration.answers_queries
-            snapshot = restricted(snapshot, _mask(selected, coded), answers_queries=answers)
-        publication = publish(self._technique, snapshot, self._state, self._generator())
-        entry = publication.entry(snapshot)
-        verdicts, memories = judge(self._checks, entry, self._memories)
-        require_verdicts(name, entry, verdicts, publication.withheld)
-        release = PublishedRelease(
-            name,
-            entry.release,
-            entry.auxiliary,
-            snapshot.schema,
-            withheld=entry.withheld,
-            verdicts=verdicts,
-            notes=publication.notes,
-        )
-        self._schema, self._shown = snapshot.schema, needed
-        if self._memory:
-            self._state, self._memories = publication.state, memories
-        self._done += (_Done(release, entry, data[self._id].combine_chunks(), coded.people.persons),)
+        reason = brakes.accepted_reason(accept_drift, "accept_drift")
+        with self._lineage.turn(self._process, lambda: len(self._done)):
+            if name in {release.name for release in self.releases}:
+                raise OutOfOrder(f"release {name} is published already; give the next release another name")
+            shown = shown_columns(columns, self._schema, self._technique)
+            needed = self._shown | frozenset(shown or self._schema.columns) | {self._schema.sensitive.name}
+            wanted = (self._id, *self._schema.columns)
+            data, problems = frame_columns(frame, wanted, optional=frozenset(wanted[1:]) - needed)
+            coded = coded_columns(
+                columns_of(data), self._schema, id_column=self._id, key=self._key, columns=shown, problems=problems
+            )
+            texts = canonical_texts(self._id, data[self._id])
+            known, doubts = self._known.with_table(texts, coded.people, self._key)
+            tripped = tripped_brakes(self._done, coded, doubts, self._schema, self._id)
+            if tripped and reason is None:
+                raise brakes.BrakesTripped(name, tripped, ACCEPTED_WITH)
+            snapshot = coded.snapshot
+            if selected is not None:
+                answers = self._technique.declaration.answers_queries
+                mask = selection_mask(selected, coded.people)
+                snapshot = restricted(snapshot, mask, answers_queries=answers)
+            try:
+                publication = publish(self._technique, snapshot, self._state, self._generator())
+            except NotEligible:
+                self._refused = name
+                raise
+            entry = publication.entry(snapshot)
+            lost = brakes.lost_values(entry, lowers_m=not self._done)
+            if lost and reason is None:
+                raise brakes.BrakesTripped(name, (lost,), ACCEPTED_WITH)
+            tripped += (lost,) if lost else ()
+            verdicts, memories = judge(self._checks, entry, self._memories)
+            require_verdicts(name, entry, verdicts, publication.withheld)
+            release = PublishedRelease(
+                name,
+                entry.release,
+                entry.auxiliary,
+                snapshot.schema,
+                withheld=entry.withheld,
+                verdicts=verdicts,
+                notes=publication.notes,
+            )
+            ids = data[self._id].combine_chunks()
+            kept = KeptRelease(release, entry, ids, coded.people.persons, tripped, reason)
+            people = process_people(texts) if self._memory and self._seed is None else NO_ONE
+            neighbours = (NEIGHBOUR,) if self._lineage.neighbour(people) else ()
+            skipped = (SKIPPED.format(self._refused),) if self._refused not in (None, name) else ()
+            # Where a warning is an error, the series must not advance.
+            for sentence in (*neighbours, *skipped, *publication.notes):
+                warnings.warn(f"release {name}: {sentence}", Caution, stacklevel=2)
+            self._lineage.published(people)
+            self._schema, self._shown, self._known = snapshot.schema, needed, known
+            if self._memory:
+                self._state, self._memories = publication.state, memories
+            self._done += (kept,)
+            self._refused = None
         return release
 
     def ledger(self) -> "Ledger":
@@ -190,19 +250,10 @@ class Series:
 
         Raises: InvalidParameter if there is no such release.
         """
-        import pyarrow as pa
-
         place = next((at for at, done in enumerate(self._done) if done.release.name == name), None)
         if place is None:
             raise InvalidParameter(Problem("release", "be a published one", name, f"these are: {self._names()}"))
-        entry = self._done[place].entry
-        invented = entry.snapshot.persons[entry.snapshot.invented]
-        real = ~np.isin(entry.trace.persons, invented)
-        persons, rows = entry.trace.persons[real], entry.trace.shown_rows[real]
-        known: dict[int, object] = {}
-        for done in self._done[: place + 1]:  # a release may show people who have left: their ids are in earlier frames
-            known.update(zip(done.persons.tolist(), done.ids.to_pylist(), strict=True))
-        return PrivateTable(pa.table({"id": [known[person] for person in persons.tolist()], "row": rows}))
+        return trace_table(self._done[: place + 1])
 
     def attack(self, name: str, *, compromised: float = 0.0, groups_known: bool = True) -> "Findings":
         """Private: whom an attack on all releases exposes.
@@ -265,25 +316,3 @@ class Series:
     def _rng(self) -> np.random.Generator:
         """The generator of samples and workloads, which are not published."""
         return np.random.default_rng(self._seed)
-
-    def _shown_columns(self, columns: Sequence[str] | None) -> tuple[str, ...] | None:
-        if columns is None:
-            return None
-        problems = [
-            Problem(f"columns: {name}", "be a column of the series", help=f"they are {', '.join(self._schema.columns)}")
-            for name in columns
-            if name not in self._schema.columns
-        ]
-        if not self._technique.declaration.columns_vary:
-            rule = f"be left out: every release of {self._technique.name} shows all columns"
-            problems.append(Problem("columns", rule))
-        require(problems, InvalidParameter)
-        return tuple(name for name in self._schema.columns if name in columns)
-
-
-def _mask(selected: "npt.ArrayLike", coded: CodedTable) -> "np.ndarray[Any, np.dtype[np.bool_]]":
-    mask = np.asarray(selected)
-    if mask.dtype != np.bool_ or mask.shape != coded.people.order.shape:
-        rule = f"say true or false for each of the {len(coded.people.order)} rows of the frame"
-        raise InvalidSnapshot(Problem("selected", rule, f"{mask.dtype} of shape {mask.shape}"))
-    return mask[coded.people.order]

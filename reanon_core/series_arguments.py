@@ -1,14 +1,39 @@
 """What a Python user may pass to a Series, and its schema: every wrong argument is reported at once, as a sentence."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from reanon_core.columns import Categorical, Date, Numeric
-from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, collect_problems, require
+from reanon_core.model.errors import (
+    InvalidParameter,
+    InvalidSchema,
+    InvalidSnapshot,
+    Problem,
+    collect_problems,
+    require,
+)
 from reanon_core.model.published_columns import clash_problems
 from reanon_core.model.schema import Ends, Schema, Sensitive
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from reanon_core.model.arrays import Bool
+    from reanon_core.protocols import Technique
+    from reanon_core.tables.ids import People
+
 FORMS = ("boxes", "decoupled")
 COLUMN_TYPES = (Numeric, Date, Categorical)
+GUESSED = (
+    "unsafe_seed gives the pseudonym key and every random choice away: who knows ids and quasi-identifiers finds it by "
+    "trying, and recovers the values exactly; leave it out for data about people"
+)
+FORGETFUL = (
+    "memory=False publishes every frame as if it were the first: comparing the releases determines people's values; "
+    "use it as a baseline only"
+)
 
 
 def require_series_arguments(given: Mapping[str, object]) -> None:
@@ -22,9 +47,12 @@ def require_series_arguments(given: Mapping[str, object]) -> None:
     if given["ends"] not in tuple(Ends):
         problems.append(Problem("ends", f"be {' or '.join(Ends)}", repr(given["ends"])))
     problems += _form_problems(given["form"], given["k"])
-    seed = given["seed"]
+    if given["seed"] is not None:
+        rule = "be left out: whoever guesses it knows the key of the pseudonyms and every random choice"
+        problems.append(Problem("seed", rule, help="tests and pages pass unsafe_seed"))
+    seed = given["unsafe_seed"]
     if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
-        problems.append(Problem("seed", "be None or a whole number of at least 0", str(seed)))
+        problems.append(Problem("unsafe_seed", "be None or a whole number of at least 0", str(seed)))
     require(problems, InvalidParameter)
 
 
@@ -55,6 +83,16 @@ def series_schema(
     return schema.with_ends(Ends(ends))
 
 
+def series_cautions(technique: "Technique[Any, Any]", *, memory: bool, seeded: bool) -> Iterator[str]:
+    """What such a series gives away."""
+    if seeded:
+        yield GUESSED
+    if not memory:
+        yield FORGETFUL
+    if technique.caution:
+        yield f"{technique.name}: {technique.caution}"
+
+
 def require_release_arguments(name: object, columns: object) -> None:
     """Refuse a name or a list of columns of a release that has the wrong type.
 
@@ -64,6 +102,38 @@ def require_release_arguments(name: object, columns: object) -> None:
     if columns is not None and not _are_texts(columns):
         problems.append(Problem("columns", "be None or a list of column names", _type(columns)))
     require(problems, InvalidParameter)
+
+
+def shown_columns(
+    columns: Sequence[str] | None, schema: Schema, technique: "Technique[Any, Any]"
+) -> tuple[str, ...] | None:
+    """The columns that a release shows, in the order of the schema; None if it shows all.
+
+    Raises: InvalidParameter with every problem at once.
+    """
+    if columns is None:
+        return None
+    problems = [
+        Problem(f"columns: {name}", "be a column of the series", help=f"they are {', '.join(schema.columns)}")
+        for name in columns
+        if name not in schema.columns
+    ]
+    if not technique.declaration.columns_vary:
+        problems.append(Problem("columns", f"be left out: every release of {technique.name} shows all columns"))
+    require(problems, InvalidParameter)
+    return tuple(name for name in schema.columns if name in columns)
+
+
+def selection_mask(selected: "npt.ArrayLike", people: "People") -> "Bool":
+    """Whether each person of a frame is selected, in ascending order of person.
+
+    Raises: InvalidSnapshot.
+    """
+    mask = np.asarray(selected)
+    if mask.dtype != np.bool_ or mask.shape != people.order.shape:
+        rule = f"say true or false for each of the {len(people.order)} rows of the frame"
+        raise InvalidSnapshot(Problem("selected", rule, f"{mask.dtype} of shape {mask.shape}"))
+    return mask[people.order]
 
 
 def _column_problems(given: Mapping[str, object]) -> Iterator[Problem]:

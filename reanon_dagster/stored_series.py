@@ -1,5 +1,6 @@
 """A series on disk for Python: the methods of reanon_core.Series over the store, the source and the gate."""
 
+import warnings
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
@@ -8,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reanon_core.audit import audit_table, metric_values, run_attack
+from reanon_core.brakes import accepted_reason
 from reanon_core.catalog import build_attack
 from reanon_core.finding_truth import with_truth
-from reanon_core.model.errors import OutOfOrder, Refused
+from reanon_core.model.errors import Caution, OutOfOrder, Refused
 from reanon_core.protocols import PersonwiseAttack
 from reanon_core.published_release import PublishedRelease
 from reanon_core.tables.frames import PrivateTable
 from reanon_dagster.releasing.audited_ledger import audited_ledger
-from reanon_dagster.releasing.brakes import accepted_reason
 from reanon_dagster.releasing.erasure import Forgotten, forget_person
 from reanon_dagster.releasing.judged_candidate import checks_of
 from reanon_dagster.releasing.release import publish_release, require_no_gap
@@ -35,12 +36,20 @@ if TYPE_CHECKING:
     from reanon_dagster.storage.records import ReleaseRecord
 
 
+REPLAYED = "unsafe_seed is for tests: anyone who knows the seed can replay shuffles and counterfeits"
+
+
 def open_series(path: str | Path) -> "StoredSeries":
     """The series that a series.yaml declares, with its store.
 
+    A Caution says what the technique does not promise.
+
     Raises: InvalidSchema, InvalidParameter with every problem of the file at once.
     """
-    return StoredSeries(load_series(Path(path)))
+    series = load_series(Path(path))
+    if series.technique.caution:
+        warnings.warn(f"{series.technique.name}: {series.technique.caution}", Caution, stacklevel=2)
+    return StoredSeries(series)
 
 
 class StoredSeries:
@@ -80,11 +89,12 @@ class StoredSeries:
         *,
         name: str | None = None,
         accept_drift: str | None = None,
-        seed: int | None = None,
+        unsafe_seed: int | None = None,
     ) -> PublishedRelease:
         """Publish the next release, or the named one, from its snapshot in the source: what `reanon publish` does.
 
-        `accept_drift` says why a snapshot that looks like the wrong table is right. `seed` is for tests.
+        `accept_drift` says why a snapshot that looks like the wrong table is right. `unsafe_seed` is for tests.
+        What the steward must read about the release is a Caution.
 
         Raises: every error of ours. Refused if a frame is given: releases are traced and published again from the
         source, so a snapshot must be there.
@@ -102,7 +112,11 @@ class StoredSeries:
         if release is None:
             require_no_gap(series, view, today)
             raise OutOfOrder(nothing_to_do(series, upcoming, today))
-        publish_release(series, release, today, view=view, accept_drift=reason, seed=seed)
+        if unsafe_seed is not None:
+            warnings.warn(REPLAYED, Caution, stacklevel=2)
+        candidate = publish_release(series, release, today, view=view, accept_drift=reason, seed=unsafe_seed).candidate
+        for note in () if candidate is None else candidate.notes:
+            warnings.warn(f"release {release}: {note}", Caution, stacklevel=2)
         return next(one for one in self.releases if one.name == release)
 
     def ledger(self) -> "Ledger":

@@ -66,6 +66,10 @@ class ReanonError(Exception):
         return "\n".join(problem.sentence(private=False) for problem in self.problems) + self.remark
 
 
+class Caution(UserWarning):
+    """A warning of ours: something is done that gives protection away, or that the data steward must read."""
+
+
 class SentenceError(ReanonError):
     """An error whose text is a free sentence without personal data."""
 

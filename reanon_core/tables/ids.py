@@ -36,11 +36,9 @@ def people(name: str, column: "pa.ChunkedArray", key: bytes) -> People:
 
     Raises: InvalidSnapshot for ids that are empty, repeated, or of a type without an exact text.
     """
-    from reanon_core.kernels.uniform_order import uniform_order
-
     persons, empty = row_persons(name, column, key)
     problems = empty_problems(name, empty)
-    order = uniform_order(persons.view(np.uint64) ^ SIGN)
+    order = ascending_order(persons)
     ascending = persons[order]
     again = ascending[1:] == ascending[:-1]
     if again.any():
@@ -52,6 +50,13 @@ def people(name: str, column: "pa.ChunkedArray", key: bytes) -> People:
     if problems:
         raise InvalidSnapshot(problems)
     return People(persons, order)
+
+
+def ascending_order(words: Int64) -> Int32:
+    """The ascending, stable order of pseudonyms."""
+    from reanon_core.kernels.uniform_order import uniform_order
+
+    return uniform_order(words.view(np.uint64) ^ SIGN)
 
 
 def row_persons(name: str, column: "pa.ChunkedArray", key: bytes) -> tuple[Int64, Bool]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import dagster as dg
 
+from reanon_core.brakes import BrakesTripped, accepted_reason, size_change
 from reanon_core.model.errors import InvalidSnapshot, ReanonError
 from reanon_dagster.asset_checks.standalone_results import record_on_time, record_unaudited
 from reanon_dagster.asset_checks.verdicts import not_judged, results, spec, specs
@@ -25,7 +26,6 @@ from reanon_dagster.assets.metadata import (
 from reanon_dagster.assets.series_assets import SeriesAssets, refusals_as_failures
 from reanon_dagster.assets.unpublished_release import in_backfill, record_reason, skip
 from reanon_dagster.partitions import may_depend_on_itself, previous_release
-from reanon_dagster.releasing.brakes import BrakesTripped, accepted_reason, size_change
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.evidence import evidence_of
 from reanon_dagster.releasing.gate import accept, require_acceptable

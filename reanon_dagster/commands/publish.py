@@ -4,12 +4,12 @@ import argparse
 from collections.abc import Iterable
 from datetime import date
 
+from reanon_core.brakes import accepted_reason
 from reanon_core.model.errors import ReanonError, Refused, Unpublishable, counted
 from reanon_core.model.ledger import Entry
 from reanon_dagster.commands.json_file import require_json_place
 from reanon_dagster.commands.outcome_document import release_document, write_outcomes
 from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes, warn_of_refusal
-from reanon_dagster.releasing.brakes import accepted_reason
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.gate import require_acceptable
 from reanon_dagster.releasing.people_lists import withheld_file

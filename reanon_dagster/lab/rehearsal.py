@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reanon_core.brakes import BrakesTripped
 from reanon_core.catalog import SERIES_ATTACK, build_attack
 from reanon_core.model.errors import InvalidSnapshot, ReanonError, Refused, Unpublishable, counted
 from reanon_core.model.finding import Findings
@@ -13,7 +14,6 @@ from reanon_core.model.ledger import Entry, Ledger
 from reanon_dagster.lab.projection import Projection, as_read, projected_names
 from reanon_dagster.lab.rehearsal_view import RehearsalView, first_view
 from reanon_dagster.lab.snapshots_on_disk import SnapshotsOnDisk
-from reanon_dagster.releasing.brakes import BrakesTripped
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.gate import require_acceptable
 from reanon_dagster.releasing.judged_candidate import Progress, judged_candidate, silent

@@ -86,7 +86,7 @@ def judged_candidate(
     computation = computation or InMemory(series)
     publication = computation.publication(read, _state(technique, computation.state(view)), generator(seed))
     entry = publication.entry(read.snapshot)
-    accepted += require_accepted_loss(release, entry, accept_drift)
+    accepted += require_accepted_loss(release, entry, view.position, accept_drift)
     progress("checking")
     # No variable holds the earlier state and memories, so that theirs is free as soon as it is used.
     verdicts, memories = computation.verdicts(checks_of(series), entry, computation.memories(view))

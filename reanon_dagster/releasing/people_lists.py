@@ -44,13 +44,13 @@ def write_withheld_people(series: "Series", candidate: Candidate) -> None:
     entry = candidate.entry
     if not entry.withheld:
         return
-    withheld = withheld_people(entry)
+    withheld = _withheld(entry)
     key = pseudonym_key(series.private_folder, candidate.key_check)
     ids = found_ids(series, [candidate.release], key, withheld)[0]
     _write(series, withheld_file(candidate.release), ids)
 
 
-def withheld_people(entry: Entry) -> "Int64":
+def _withheld(entry: Entry) -> "Int64":
     """The people of the snapshot who are selected and not published, compared some at a time."""
     persons, traced, found = entry.snapshot.persons, entry.trace.persons, []
     for part in slices(len(persons)):

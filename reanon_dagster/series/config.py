@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AliasChoices, BeforeValidator, Field, model_validator
 
+from reanon_core.brakes import MAX_DRIFT, MIN_RETURNING
 from reanon_core.model.errors import Problem
 from reanon_core.model.schema import Ends, Kind, Missing
 from reanon_core.protocols import Form
@@ -184,12 +185,12 @@ class SeriesConfig(Part):
         "A snapshot that fails one is refused.",
     )
     max_drift: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
-        default=0.5,
+        default=MAX_DRIFT,
         description="Refuse a snapshot whose number of people differs from the previous release's by more than this "
         "share; null for any number. The default lets a change of fewer than 50 people pass.",
     )
     min_returning: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.1,
+        default=MIN_RETURNING,
         description="Refuse a snapshot that has less than this share of the previous release's people, because their "
         "ids may have changed; 0 for any share. The default lets a release after one of fewer than 50 people pass.",
     )

@@ -59,6 +59,11 @@ def test_the_code_of_the_page_prints_what_the_page_shows(tmp_path: Path) -> None
     assert (DOCS / "figures" / FIGURE).stat().st_size > 10_000
 
 
+def test_the_first_example_has_no_seed() -> None:
+    first = next(code for language, code in BLOCK.findall(PAGE.read_text()) if "reanon.Series(" in code)
+    assert "seed" not in first
+
+
 @pytest.mark.parametrize("name", [*reanon_core.__all__, *reanon_dagster.__all__])
 def test_every_exported_name_has_a_docstring_and_is_on_the_page(name: str) -> None:
     home = reanon_core if name in reanon_core.__all__ else reanon_dagster

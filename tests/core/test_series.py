@@ -46,7 +46,7 @@ def frames(releases: int = 4) -> dict[str, pd.DataFrame]:
 
 
 def series(technique: object = TECHNIQUES["m-invariance"], **options: object) -> reanon.Series:
-    given = {"id": "patient", "sensitive": "disease", "quasi_identifiers": QI, "seed": 1, **options}
+    given = {"id": "patient", "sensitive": "disease", "quasi_identifiers": QI, "unsafe_seed": 1, **options}
     return reanon.Series(technique=technique, **given)  # type: ignore[arg-type]
 
 
@@ -161,12 +161,12 @@ def test_polars_gives_the_same_release() -> None:
 
 def test_the_key_and_the_randomness_come_from_the_operating_system() -> None:
     frame = frames(1)["q1"]
-    one, other = series(seed=None), series(seed=None)
+    one, other = series(unsafe_seed=None), series(unsafe_seed=None)
     tables = [each.publish(frame, name="q1").to_pandas() for each in (one, other)]
     assert not tables[0].equals(tables[1])
     persons = [each.ledger().entries[0].snapshot.persons for each in (one, other)]
     assert not np.isin(persons[0], persons[1]).any()
-    again = [series(seed=5).publish(frame, name="q1").to_pandas() for _ in range(2)]
+    again = [series(unsafe_seed=5).publish(frame, name="q1").to_pandas() for _ in range(2)]
     pd.testing.assert_frame_equal(*again)
 
 

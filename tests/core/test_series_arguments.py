@@ -28,8 +28,8 @@ FRAME = pd.DataFrame({"patient": list("abcd"), "age": [20, 30, 40, 50], "disease
         ({"ends": "round"}, "ends ('round') must be grid or exact"),
         ({"ends": None}, "ends (None) must be grid or exact"),
         ({"memory": "x"}, "memory (str) must be True or False"),
-        ({"seed": -1}, "seed (-1) must be None or a whole number of at least 0"),
-        ({"seed": "x"}, "seed (x) must be None or a whole number of at least 0"),
+        ({"unsafe_seed": -1}, "unsafe_seed (-1) must be None or a whole number of at least 0"),
+        ({"unsafe_seed": "x"}, "unsafe_seed (x) must be None or a whole number of at least 0"),
     ],
 )
 def test_a_wrong_argument_of_a_series_is_a_sentence(wrong: dict[str, object], sentence: str) -> None:
@@ -40,7 +40,7 @@ def test_a_wrong_argument_of_a_series_is_a_sentence(wrong: dict[str, object], se
 
 def test_all_wrong_arguments_are_reported_at_once() -> None:
     with pytest.raises(reanon.InvalidParameter) as raised:
-        reanon.Series(**{**RIGHT, "id": 5, "sensitive": 6, "seed": -1})  # type: ignore[arg-type]
+        reanon.Series(**{**RIGHT, "id": 5, "sensitive": 6, "unsafe_seed": -1})  # type: ignore[arg-type]
     assert len(str(raised.value).splitlines()) == 3
 
 

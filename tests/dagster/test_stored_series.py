@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet
 import pytest
-from builders.series import begin, lively, write_series
+from builders.series import SERIES, begin, lively, write_series
 
 import reanon_core as reanon
 import reanon_dagster
@@ -23,7 +23,9 @@ def door() -> reanon.Series:
     """The series of series.yaml, in memory."""
     columns = {"age": reanon.Numeric(min_width=2, domain=(0, 110)), "zip": reanon.Numeric(min_width=10)}
     technique = reanon.MInvariance(m=3)
-    return reanon.Series(id="patient", sensitive="disease", quasi_identifiers=columns, technique=technique, seed=SEED)
+    return reanon.Series(
+        id="patient", sensitive="disease", quasi_identifiers=columns, technique=technique, unsafe_seed=SEED
+    )
 
 
 def test_a_stored_series_publishes_what_the_command_publishes(path: Path, tmp_path: Path) -> None:
@@ -31,11 +33,11 @@ def test_a_stored_series_publishes_what_the_command_publishes(path: Path, tmp_pa
     assert stored.releases == ()
     with pytest.raises(reanon.OutOfOrder, match="nothing is published yet"):
         stored.audit()
-    first = stored.publish(seed=SEED)
+    first = stored.publish(unsafe_seed=SEED)
     published = path.parent / "published" / "clinic"
     assert pyarrow.parquet.read_table(published / "r1" / "table.parquet").equals(first.to_arrow())
     assert main(["publish", str(path), "--seed", str(SEED + 1), "--quiet"]) == 0
-    third = stored.publish(name="r3", seed=SEED + 2)
+    third = stored.publish(name="r3", unsafe_seed=SEED + 2)
     assert [release.name for release in stored.releases] == ["r1", "r2", "r3"]
     assert all(verdict.holds for verdict in third.verdicts)
     out = tmp_path / "trace.parquet"
@@ -54,7 +56,7 @@ def test_the_door_in_memory_gives_the_same_bytes_under_the_same_key_and_seed(pat
     for number, name in enumerate(("r1", "r2", "r3")):
         frame = pd.read_csv(path.parent / "snapshots" / f"{name}.csv")
         ours = memory.publish(frame, name=name)
-        theirs = stored.publish(seed=SEED + number)
+        theirs = stored.publish(unsafe_seed=SEED + number)
         assert ours.to_arrow().equals(theirs.to_arrow())
         assert ours.counterfeits.to_arrow().equals(theirs.counterfeits.to_arrow())
         assert memory.trace(name).to_arrow().equals(stored.trace(name).to_arrow())
@@ -98,3 +100,21 @@ def test_a_missing_snapshot_before_one_that_is_there_is_named(path: Path) -> Non
     stored.publish()
     with pytest.raises(reanon.OutOfOrder, match="release r3 has a snapshot, but r2 comes first and has none"):
         stored.publish()
+
+
+def test_what_gives_protection_away_is_a_warning(tmp_path: Path) -> None:
+    text = SERIES.replace("m-invariance, m: 3", "mondrian, k: 3, ell: 2")
+    path = write_series(tmp_path, text=text, snapshots=lively(2))
+    with pytest.warns(reanon.Caution, match="mondrian: ") as told:
+        stored = reanon_dagster.open_series(path)
+    assert told[0].filename == __file__
+    with pytest.warns(reanon.Caution, match="unsafe_seed is for tests"):
+        stored.publish(unsafe_seed=1)
+    more = pd.read_csv(path.parent / "snapshots" / "r2.csv")
+    pd.concat([more, more.assign(patient="x" + more["patient"])]).to_csv(
+        path.parent / "snapshots" / "r2.csv", index=False
+    )
+    path.write_text(path.read_text().replace("max_drift: 1", "max_drift: 0.01"))
+    stored = reanon_dagster.open_series(path)
+    with pytest.warns(reanon.Caution, match="release r2: accepted: the number of people changed too much"):
+        stored.publish(accept_drift="two registers")

@@ -117,7 +117,7 @@ def cost(rows: int, releases: int, seeds: list[int], adult: Path) -> Iterator[tu
                     sensitive=population.sensitive,
                     quasi_identifiers=population.columns(None),
                     technique=reanon.MInvariance(m=population.m, balancing=balancing),
-                    seed=seed,
+                    unsafe_seed=seed,
                 )
                 for number, frame in enumerate(ends.snapshots(population, rows, releases)):
                     last = series.publish(frame, name=f"r{number}")

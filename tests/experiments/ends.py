@@ -91,7 +91,7 @@ def measured(population: Population, ends: str, min_width: int | None, given: ar
             quasi_identifiers=population.columns(min_width),
             technique=reanon.MInvariance(m=population.m),
             ends=ends,  # type: ignore[arg-type]
-            seed=seed,
+            unsafe_seed=seed,
         )
         for number, frame in enumerate(snapshots(population, given.rows, given.releases)):
             last = series.publish(frame, name=f"r{number}")

@@ -82,7 +82,7 @@ def measured(population: ends.Population, form: str, given: argparse.Namespace) 
         technique=build_technique(str(technique["name"]), parameters),
         form="decoupled" if to else "boxes",
         k=10 if to else None,
-        seed=given.seed,
+        unsafe_seed=given.seed,
     )
     for number, frame in enumerate(frames):
         last = series.publish(frame, name=f"r{number}")

@@ -34,7 +34,7 @@ def measured(population: ends.Population, regions: Any, given: argparse.Namespac
         sensitive=population.sensitive,
         quasi_identifiers=population.columns(None),
         technique=reanon.MInvariance(m=population.m, not_eligible="blocks", regions=regions),
-        seed=seed,
+        unsafe_seed=seed,
     )
     rows = min(given.rows, len(population.people) // 2)
     chosen = ends.generate.t_series(len(population.people), rows, rows // 10, given.releases, 7 + seed)

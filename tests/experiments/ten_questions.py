@@ -107,7 +107,7 @@ def series_of(form: str, population: ends.Population, seed: int) -> reanon.Serie
         technique=build_technique(str(technique["name"]), parameters),
         form="decoupled" if to else "boxes",
         k=10 if to else None,
-        seed=seed,
+        unsafe_seed=seed,
     )
 
 

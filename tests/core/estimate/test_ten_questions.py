@@ -38,7 +38,7 @@ def published(technique: object, form: str = "boxes") -> tuple[list[ReleaseEstim
         quasi_identifiers={"age": reanon.Numeric(domain=(18, 89)), "sex": reanon.Categorical(order=["F", "M"])},
         technique=technique,  # type: ignore[arg-type]
         form=form,  # type: ignore[arg-type]
-        seed=5,
+        unsafe_seed=5,
     )
     releases = [series.publish(frame, name=str(at)) for at, frame in enumerate(frames)]
     tables = [

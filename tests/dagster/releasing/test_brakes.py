@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from builders.series import DEFAULT_BRAKES, correct, people, write_series
 
+from reanon_core.brakes import accepted_reason
 from reanon_core.model.errors import InvalidParameter
+from reanon_core.tables.spellings import missing_markers, variants_of
 from reanon_dagster.cli import main
-from reanon_dagster.releasing.brakes import accepted_reason
-from reanon_dagster.releasing.value_variants import variants_of
 from reanon_dagster.stored_series import open_series
 
 BPG = DEFAULT_BRAKES.replace("m-invariance, m: 3", "bpg, k: 3, ell: 2")
@@ -95,9 +95,24 @@ def test_two_spellings_of_a_value_are_refused(begun, variant: str, capsys) -> No
     assert variant not in out
 
 
+@pytest.mark.parametrize("marker", ["nan", "None", "N/A", "<NA>", "null"])
+def test_texts_for_no_value_are_refused(begun, marker: str, capsys) -> None:
+    frame = people(126)
+    frame.loc[120:, "disease"] = marker
+    path = begun(second=frame)
+    assert main(["publish", path, "--quiet"]) == 1
+    assert f"values of disease look like missing ones: {marker!a}; fill them in" in capsys.readouterr().err
+    main(["status", path])
+    assert "look like missing ones (1 value)" in " ".join(capsys.readouterr().out.split())
+
+
+def test_an_answer_that_is_none_or_unknown_is_a_value() -> None:
+    assert missing_markers(["none", "unknown", "nation", "Nat ", "NaN", ""]) == ["Nat ", "NaN"]
+
+
 def test_declared_and_accepted_values_may_look_alike(tmp_path: Path) -> None:
     text = DEFAULT_BRAKES.replace("m-invariance, m: 3", "mondrian, k: 3, ell: 2")
-    values = "asthma, cold, diabetes, flu, Flu, gastritis, measles"
+    values = "asthma, cold, diabetes, flu, Flu, gastritis, measles, NA"
     declared = text.replace("sensitive: disease", f"sensitive: {{column: disease, values: [{values}]}}")
     path = str(
         write_series(tmp_path / "declared", text=declared, snapshots={"r1": respelled(people(120), "flu", "Flu")})

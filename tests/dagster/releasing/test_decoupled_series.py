@@ -142,7 +142,7 @@ def test_frames_in_memory_have_the_same_form() -> None:
         technique=reanon.MInvariance(m=3),
         form="decoupled",
         k=5,
-        seed=1,
+        unsafe_seed=1,
     )
     for name, frame in lively(3).items():
         release = series.publish(frame, name=name)
@@ -154,7 +154,7 @@ def test_frames_in_memory_have_the_same_form() -> None:
         assert release.values.to_pandas()["count"].sum() >= len(rows)
     assert max(series.query_error().values()) < 1
     plain = reanon.Series(
-        id="patient", sensitive="disease", quasi_identifiers=columns, technique=reanon.MInvariance(m=3), seed=1
+        id="patient", sensitive="disease", quasi_identifiers=columns, technique=reanon.MInvariance(m=3), unsafe_seed=1
     )
     with pytest.raises(reanon.InvalidParameter, match="be decoupled"):
         _ = plain.publish(lively(1)["r1"], name="r1").values

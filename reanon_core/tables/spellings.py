@@ -1,10 +1,14 @@
-"""Values that differ only in how they are written: upper case, spaces, Unicode form."""
+"""Values that differ only in how they are written: upper case, spaces, Unicode form; and texts for no value."""
 
 import unicodedata
 from collections.abc import Sequence
 
 INVISIBLE = "Cf"
 """The Unicode category of characters without a shape, such as a soft hyphen."""
+MARKERS = frozenset({"nan", "na", "n/a", "#n/a", "<na>", "nat", "null", "(null)"})
+"""The spellings of no value that pandas, R, spreadsheets and databases write."""
+NONE = "None"
+"""The same of Python. In lower case it may be an answer, such as the illness of a healthy person."""
 
 
 def variants_of(known: Sequence[str], new: Sequence[str]) -> list[tuple[str, str]]:
@@ -28,3 +32,8 @@ def spelling(value: str) -> str:
         shown = "".join(letter for letter in value if unicodedata.category(letter) != INVISIBLE)
         value = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", shown).casefold())
     return " ".join(value.casefold().split())
+
+
+def missing_markers(values: Sequence[str]) -> list[str]:
+    """The values that programs write where there is none: the text 'nan' would be published as if it were a value."""
+    return [value for value in values if value == NONE or spelling(value) in MARKERS]

@@ -1,0 +1,184 @@
+"""Brakes: a snapshot that looks like the wrong table is refused until the steward accepts it, with a reason.
+
+Each function gets numbers and values and returns a brake, or None if the snapshot does not trip it.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from math import floor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reanon_core.model.arrays import slices
+from reanon_core.model.errors import InvalidParameter, Problem, Refused, counted
+from reanon_core.tables.spellings import missing_markers, variants_of
+
+if TYPE_CHECKING:
+    from reanon_core.model.arrays import Bool
+    from reanon_core.model.ledger import Entry
+    from reanon_core.model.schema import Sensitive
+
+MAX_DRIFT = 0.5
+MIN_RETURNING = 0.1
+FEWEST = 50
+"""The number of people from which on these two defaults apply: small tables vary by chance."""
+MOST_LOST = 0.2
+"""The greatest share of the people with one value that a release may withhold; of values with FEWEST people or more."""
+SHOWN = 3
+"""How many values or pairs of values a message lists."""
+
+
+@dataclass(frozen=True)
+class Brake:
+    """One reason to take a snapshot for the wrong table."""
+
+    sentence: str
+    """For the steward: it may quote values of the data."""
+    redacted: str
+    """Without any value of the data."""
+    advice: str = ""
+    """What would help."""
+
+
+class BrakesTripped(Refused):
+    """A snapshot looks like the wrong table, and no one has accepted it."""
+
+    def __init__(self, release: str, brakes: tuple[Brake, ...], accepted_with: str) -> None:
+        self.brakes = brakes
+        self._advice = f"if the snapshot of {release} is right, accept it with {accepted_with}"
+        super().__init__("\n".join([*(f"{brake.sentence}{brake.advice}" for brake in brakes), self._advice]))
+
+    def redacted(self) -> str:
+        """The sentences without values."""
+        return "; ".join([*(f"{brake.redacted}{brake.advice}" for brake in self.brakes), self._advice])
+
+
+def accepted_reason(reason: str | None, option: str = "--accept-drift") -> str | None:
+    """The reason with which a person accepts every brake of a run, on one line; None if no one does.
+
+    Raises: InvalidParameter if there is no reason in it.
+    """
+    if reason is None:
+        return None
+    if not isinstance(reason, str) or not reason.strip():
+        raise InvalidParameter(Problem(option, "say why the snapshot is right"))
+    return " ".join(reason.split())
+
+
+def size_change(people: int, before: int | None) -> tuple[float, str]:
+    """The relative change in the number of people since the previous release, None for the first; and a sentence."""
+    if not before:
+        return 0.0, "there is no earlier release to compare with"
+    share = (people - before) / before
+    return share, f"{counted(before, 'person', 'people')} before, {people:,} now ({share:+.1%})"
+
+
+def allowed_change(before: int, limit: float | None, *, own: bool) -> int | None:
+    """By how many people a snapshot may differ from the previous release; None for any number.
+
+    `own` says whether the steward chose the limit: then it applies to small tables too.
+    """
+    return None if limit is None else max(floor(Decimal(str(limit)) * before), 0 if own else FEWEST - 1)
+
+
+def empty_start(people: int, *, first: bool) -> Brake | None:
+    """The first snapshot has no rows."""
+    sentence = "the first snapshot has no rows"
+    return Brake(sentence, sentence) if first and not people else None
+
+
+def drifted_size(
+    people: int, before: int | None, limit: float | None = MAX_DRIFT, *, own: bool = False
+) -> Brake | None:
+    """The number of people differs too much from that of the previous release."""
+    allowed = allowed_change(before, limit, own=own) if before else None
+    if before is None or allowed is None or abs(people - before) <= allowed:
+        return None
+    sentence = f"the number of people changed too much: {size_change(people, before)[1]}, and max_drift is {limit}"
+    return Brake(sentence, sentence)
+
+
+def few_returning(
+    here: int, before: int, release: str, least: float = MIN_RETURNING, *, own: bool = False, advice: str = ""
+) -> Brake | None:
+    """Too few people of the previous release are in the table: with new ids, everyone would be published anew."""
+    if before < (1 if own else FEWEST) or here >= least * before:
+        return None
+    sentence = (
+        f"only {here:,} of the {before:,} people of release {release} are in the snapshot, and min_returning is {least}"
+    )
+    return Brake(sentence, sentence, f"; did the ids change?{advice}")
+
+
+def respelled_values(column: "Sensitive", known: int) -> Brake | None:
+    """A new sensitive value that is another spelling of one: a person who has both seems to change their value.
+
+    The first `known` values are those of earlier releases.
+    """
+    pairs = [] if column.closed else variants_of(column.values[:known], column.values[known:])
+    what = f"values of {column.name} differ only in case, spaces or Unicode form"
+    advice = "; write them in one way in the source"
+    return _quoting(what, [f"{one!a} and {other!a}" for one, other in pairs], ("pair", "pairs"), advice)
+
+
+def values_for_nothing(column: "Sensitive", known: int) -> Brake | None:
+    """A new sensitive value that programs write where there is none: people would be hidden among it."""
+    markers = [] if column.closed else missing_markers(column.values[known:])
+    what = f"values of {column.name} look like missing ones"
+    advice = "; fill them in, or leave the rows out"
+    return _quoting(what, [f"{marker!a}" for marker in markers], ("value", "values"), advice)
+
+
+def lost_values(entry: "Entry", *, lowers_m: bool) -> Brake | None:
+    """The release withholds too many of the people with some value: a mean over all values would not see it.
+
+    `lowers_m` says whether the first release is still to come, so that m may be smaller.
+    """
+    if not entry.withheld:
+        return None
+    snapshot, column = entry.snapshot, entry.snapshot.schema.sensitive
+    selected = snapshot.sensitive if snapshot.selected is None else snapshot.sensitive[snapshot.selected]
+    people = np.bincount(selected, minlength=len(column.values))
+    shown = np.zeros_like(people)
+    for part in slices(len(entry.trace.persons)):
+        rows = snapshot.persons.searchsorted(entry.trace.persons[part])
+        shown += np.bincount(snapshot.sensitive[rows], minlength=len(people))
+    gone = people - shown
+    found = np.flatnonzero((people >= FEWEST) & (gone > MOST_LOST * people)).tolist()
+    worst = sorted(found, key=lambda code: -gone[code] / people[code])
+    what = f"the release would withhold more than a fifth of the people with some value of {column.name}"
+    quoted = [f"{gone[code]:,} of the {people[code]:,} people with {column.values[code]!a}" for code in worst]
+    smaller = "a smaller m or " if lowers_m else ""
+    return _quoting(what, quoted, ("value", "values"), f"; {smaller}a longer period between releases withholds fewer")
+
+
+def respelled_ids(name: str, rows: "Bool") -> Brake | None:
+    """Ids of new people that are other spellings of ids: bool[rows of the table].
+
+    Rows are named by their number: no message contains an id.
+    """
+    who = counted(int(rows.sum()), f"new value of {name} differs", f"new values of {name} differ")
+    what = f"{who} from others only in spaces, case or zeros"
+    return _of_rows(what, rows, "; write every id in one way, or one person is published as two")
+
+
+def ids_for_nothing(name: str, rows: "Bool") -> Brake | None:
+    """Ids of new people that programs write where there is none: bool[rows of the table]."""
+    what = f"{counted(int(rows.sum()), f'value of {name} looks', f'values of {name} look')} like a missing id"
+    return _of_rows(what, rows, "; fill them in, or the next person without an id is taken for the same one")
+
+
+def _of_rows(what: str, rows: "Bool", advice: str) -> Brake | None:
+    from reanon_core.model.coding import named_rows
+
+    sentence = f"{what}, in {named_rows(rows)}" if rows.any() else ""
+    return Brake(sentence, sentence, advice) if sentence else None
+
+
+def _quoting(what: str, shown: list[str], nouns: tuple[str, str], advice: str) -> Brake | None:
+    """A brake that lists values for the steward, and only counts them elsewhere; None if there are none."""
+    if not shown:
+        return None
+    more = f" and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
+    return Brake(f"{what}: {'; '.join(shown[:SHOWN])}{more}", f"{what} ({counted(len(shown), *nouns)})", advice)

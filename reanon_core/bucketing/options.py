@@ -88,7 +88,8 @@ def choose_defaults(options: BucketOptions) -> None:
     if options.not_eligible is CHOSEN:
         object.__setattr__(options, "not_eligible", "refuse" if options.balancing == "filled" else "partial-blocks")
     if options.regions is CHOSEN:
-        object.__setattr__(options, "regions", "sizes" if options.not_eligible in WAYS_IN else "none")
+        # In blocks, which are dear, small regions cost more; and `blocks` may follow `refuse`, which has no regions.
+        object.__setattr__(options, "regions", "sizes" if options.not_eligible == "partial-blocks" else "none")
 
 
 def default_form(options: BucketOptions) -> Form:

@@ -1,5 +1,6 @@
 """Small series on disk for tests."""
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -42,22 +43,39 @@ def people(count: int, seed: int = 0) -> pd.DataFrame:
     )
 
 
-def without_report(text: str) -> str:
-    """A series file whose releases have no report.html, which would cost more than a small release itself."""
-    if "report:" in text:
+BUCKETS = re.compile(r"\{name: (?:m-invariance|cor-split)[^{}]*\}|technique: (?:m-invariance|cor-split)\b")
+PLAIN = {"balancing": "blind", "not_eligible": "refuse"}
+
+
+def plainly_published(text: str) -> str:
+    """A series file for tests that look at something else than what its technique and its form do by default.
+
+    Unless the text says otherwise, a release has no report.html, which would cost more than a small release itself. A
+    group has one box and everyone is published or the release is refused, so that there is one table to look at. The
+    defaults are tested in dagster/releasing/test_default_series.py and by the conformance suite.
+    """
+    technique = BUCKETS.search(text)
+    added = [] if "report:" in text else ["report: false"]
+    if technique is not None:
+        added += [] if "form:" in text else ["form: boxes"]
+        told = "variant:" in text or "balancing: filled" in text or "regions:" in text
+        more = "" if told else "".join(f", {key}: {value}" for key, value in PLAIN.items() if f"{key}:" not in text)
+        if more and technique[0].endswith("}"):
+            text = text.replace(technique[0], f"{technique[0][:-1]}{more}}}")
+    if not added:
         return text
     if "publish: {" in text:
-        return text.replace("publish: {", "publish: {report: false, ")
-    return f"{text.rstrip()}\npublish: {{report: false}}\n"
+        return text.replace("publish: {", f"publish: {{{', '.join(added)}, ")
+    return f"{text.rstrip()}\npublish: {{{', '.join(added)}}}\n"
 
 
 def write_series(folder: Path, *, text: str = SERIES, snapshots: dict[str, pd.DataFrame] | None = None) -> Path:
-    """A series file with its snapshots, without reports unless the text asks for them; gives its path."""
+    """A series file with its snapshots, published plainly unless the text says otherwise; gives its path."""
     (folder / "snapshots").mkdir(parents=True, exist_ok=True)
     for release, frame in (snapshots or {}).items():
         frame.to_csv(folder / "snapshots" / f"{release}.csv", index=False)
     path = folder / "series.yaml"
-    path.write_text(without_report(text))
+    path.write_text(plainly_published(text))
     return path
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from builders.series import lively, people, without_report, write_series
+from builders.series import lively, people, plainly_published, write_series
 
 NAME = "clinic"
 RELEASES = ("r1", "r2", "r3")
@@ -33,7 +33,7 @@ class Shape:
 
     def text(self, releases: tuple[str, ...] = RELEASES) -> str:
         """The series file."""
-        return without_report(HEAD % (", ".join(releases), self.columns, self.technique) + self.more)
+        return plainly_published(HEAD % (", ".join(releases), self.columns, self.technique) + self.more)
 
 
 BOXES = Shape("m-invariance, boxes", "name: m-invariance, m: 3")

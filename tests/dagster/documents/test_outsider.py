@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from builders import outsider
 from builders.long_lists import sampled
-from builders.series import without_report
+from builders.series import plainly_published
 from pins.people import EDUCATION, RESULTS, Crowd
 
 from reanon_dagster.cli import main
@@ -85,7 +85,7 @@ def clinic(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
             frame["zip"] = frame["zip"].replace("", "10100")
         frame.to_csv(folder / "snapshots" / f"{release}.csv", index=False)
     (folder / "education.csv").write_text("".join(f"{leaf},{node},any\n" for leaf, node in EDUCATION.items()))
-    text = without_report(shape.text) if request.param in EVERY_RUN else shape.text
+    text = plainly_published(shape.text) if request.param in EVERY_RUN else shape.text
     (folder / "series.yaml").write_text(text)
     assert main(["backfill", str(folder / "series.yaml"), "--quiet"]) == 0
     return folder

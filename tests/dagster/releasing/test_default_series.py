@@ -1,0 +1,227 @@
+"""What a series gets that says nothing but m: the form, the options, and what may change or be refused."""
+
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import reanon_core as reanon
+import reanon_dagster
+from reanon_core.brakes import BrakesTripped
+from reanon_core.model.errors import NotEligible, Refused
+from reanon_dagster.cli import main
+from reanon_dagster.series.series_file import load_series
+
+SERIES = """
+series: clinic
+source: {path: "snapshots/{release}.csv", id: patient}
+releases: {names: [r1, r2, r3, r4]}
+quasi_identifiers:
+  age: {kind: numeric, domain: [0, 110]}
+  sex: {kind: categorical, order: [f, m]}
+sensitive: disease
+technique: TECHNIQUE
+publish: {report: false}
+"""
+OPTIONS = {"balancing": "median", "not_eligible": "partial-blocks", "regions": "sizes", "assignment": "deep"}
+PAPER = {"balancing": "filled", "not_eligible": "refuse", "regions": "none", "assignment": "paper"}
+DISEASES = np.array(["flu", "cold", "asthma", "measles", "gout", "rash"])
+Write = Callable[..., Path]
+
+
+def people(count: int, seed: int = 0, flu: float = 0.15) -> pd.DataFrame:
+    """People of whom many have flu; gout is a disease of old men."""
+    rng = np.random.default_rng(seed)
+    age, sex = rng.integers(1, 100, count), rng.choice(["f", "m"], count)
+    weights = np.tile([flu, *[(1 - flu) / 5] * 5], (count, 1))
+    weights[(age > 60) & (sex == "m"), 4] *= 3
+    weights /= weights.sum(axis=1, keepdims=True)
+    disease = DISEASES[(weights.cumsum(axis=1) < rng.random(count)[:, None]).sum(axis=1)]
+    patient = [f"Zacharias-{seed}-{i:06d}" for i in range(count)]
+    return pd.DataFrame({"patient": patient, "age": age, "sex": sex, "disease": disease})
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Writes the series file with this technique, beside the snapshots."""
+    (tmp_path / "snapshots").mkdir()
+
+    def written(technique: str, *frames: pd.DataFrame, more: str = "") -> Path:
+        for number, frame in enumerate(frames, 1):
+            frame.to_csv(tmp_path / "snapshots" / f"r{number}.csv", index=False)
+        path = tmp_path / "series.yaml"
+        path.write_text(SERIES.replace("TECHNIQUE", technique) + more)
+        return path
+
+    return written
+
+
+def manifest(path: Path, release: str) -> dict[str, object]:
+    folder = path.parent / "published" / "clinic" / release
+    return dict(json.loads((folder / "manifest.json").read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("technique", ["m-invariance, m: 3", "cor-split, m: 3, n: 2"])
+def test_a_series_that_says_nothing_gets_the_best_that_is_proved(write: Write, technique: str) -> None:
+    everyone = people(1800)
+    path = write(f"{{name: {technique}}}", everyone.iloc[:1500], everyone.iloc[150:1650], everyone.iloc[300:])
+    assert main(["backfill", str(path), "--quiet"]) == 0
+    folder = path.parent / "published" / "clinic" / "r3"
+    assert {"rows.parquet", "values.parquet"} <= {file.name for file in folder.iterdir()}
+    assert not (folder / "table.parquet").exists()
+    published = manifest(path, "r3")["technique"]
+    assert isinstance(published, dict)
+    assert OPTIONS.items() <= published.items()
+    rows = pd.read_parquet(folder / "rows.parquet")
+    assert rows.groupby([name for name in rows.columns if name != "group_id"]).size().min() >= 10
+    assert main(["audit", str(path), "--quiet"]) == 0
+    assert main(["publish", str(path), "--release", "r3", "--quiet"]) == 0  # nothing to do
+
+
+@pytest.mark.parametrize("technique", ["m-invariance, m: 3", "cor-split, m: 3, n: 2"])
+def test_the_papers_way_is_one_word_away(write: Write, technique: str) -> None:
+    path = write(f"{{name: {technique}, variant: paper}}", people(120, flu=1 / 6))
+    assert main(["publish", str(path), "--quiet"]) == 0
+    assert (path.parent / "published" / "clinic" / "r1" / "table.parquet").exists()
+    published = manifest(path, "r1")["technique"]
+    assert isinstance(published, dict)
+    assert PAPER.items() <= published.items()
+    assert "filled" in load_series(path).technique.caution
+
+
+def test_an_option_beside_the_variant_is_kept() -> None:
+    assert reanon.MInvariance.paper(m=2, assignment="stable") == reanon.MInvariance(
+        m=2, **{**PAPER, "assignment": "stable"}
+    )
+    assert reanon.CorSplit.paper(m=3, n=2).partition == "paper"
+    assert reanon.MInvariance(m=2, not_eligible="defer").balancing == "blind"
+    assert reanon.MInvariance(m=2, not_eligible="refuse").regions == "none"
+    assert reanon.MInvariance(m=2, balancing="filled").not_eligible == "refuse"
+
+
+def test_an_unknown_variant_is_refused(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("{name: m-invariance, m: 3, variant: papers}", people(60))
+    assert main(["validate", str(path)]) == 2
+    assert "technique m-invariance: variant (papers) must be paper, or left out" in capsys.readouterr().err
+
+
+def test_k_needs_the_decoupled_form(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write("{name: m-invariance, m: 3, variant: paper}", people(60))
+    path.write_text(path.read_text().replace("report: false", "report: false, k: 5"))
+    assert main(["validate", str(path)]) == 2
+    assert "publish.k (5) must be given with `form: decoupled`" in capsys.readouterr().err
+
+
+def crowded() -> list[pd.DataFrame]:
+    """Two tables; half of the newcomers of the second have flu."""
+    first = people(300, flu=1 / 6)
+    return [first, pd.concat([first.iloc[60:], people(60, 1, flu=0.6)])]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "allowed"),
+    [
+        ("not_eligible: refuse", "not_eligible: blocks", True),
+        ("not_eligible: refuse", "not_eligible: partial-blocks", False),
+        ("not_eligible: refuse", "not_eligible: pad, balancing: median", False),
+        ("not_eligible: blocks", "not_eligible: partial-blocks", False),
+        ("not_eligible: blocks", "not_eligible: refuse", False),
+        ("not_eligible: partial-blocks", "not_eligible: blocks", False),
+        ("not_eligible: partial-blocks, regions: sizes", "not_eligible: partial-blocks, regions: none", False),
+        ("assignment: deep", "assignment: stable", True),
+    ],
+)
+def test_only_a_change_that_the_proof_covers_is_allowed(
+    write: Write, before: str, after: str, *, allowed: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    regions = "" if "regions" in before or "partial" not in after + before else ", regions: none"
+    path = write(f"{{name: m-invariance, m: 3, {before}{regions}}}", crowded()[0])
+    assert main(["publish", str(path), "--quiet"]) == 0
+    path = write(f"{{name: m-invariance, m: 3, {after}{regions}}}", *crowded())
+    codes = [
+        main(["validate", str(path), "--quiet"]),
+        main(["publish", str(path), "--quiet", "--accept-drift", "seen"]),
+    ]
+    told = capsys.readouterr().err
+    if not allowed:
+        assert set(codes) <= {1, 2}
+        if "pad" not in after:
+            assert codes == [1, 1]
+            assert "technique.not_eligible from refuse to blocks" in told
+    else:
+        assert "froze" not in told
+        assert codes[1] == 0
+
+
+def test_a_refusal_names_a_way_that_is_still_open(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    technique = "{name: m-invariance, m: 3, not_eligible: RULE}"
+    path = write(technique.replace("RULE", "refuse"), *crowded())
+    assert main(["backfill", str(path), "--quiet"]) == 1
+    told = capsys.readouterr().err
+    assert "set not_eligible: blocks, which publishes them with counterfeits and may follow refuse in a series" in told
+    assert "To leave this release out would tell that its new rows were refused" in told
+    path.write_text(path.read_text().replace("refuse", "blocks"))
+    assert main(["backfill", str(path), "--quiet", "--accept-drift", "seen"]) == 0
+
+
+def test_a_value_that_loses_much_stops_the_release_until_somebody_accepts_it(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write("{name: m-invariance, m: 3}", people(600, flu=0.55))
+    for command in (["publish"], ["publish", "--dry-run"]):
+        assert main([command[0], str(path), *command[1:], "--quiet"]) == 1
+    told = capsys.readouterr().err
+    assert "would withhold more than a fifth of the people with some value of disease" in told
+    assert "people with 'flu'" in told
+    assert "a smaller m or a longer period" in told
+    assert main(["status", str(path)]) == 0
+    assert "flu" not in capsys.readouterr().out  # what is stored has no values
+    assert main(["publish", str(path), "--accept-drift", "a wave of flu", "--quiet"]) == 0
+    published = (path.parent / "published" / "clinic" / "r1" / "manifest.json").read_text(encoding="utf-8")
+    assert "a wave of flu" not in published
+
+
+def python_series(**options: object) -> reanon.Series:
+    return reanon.Series(
+        id="patient",
+        sensitive="disease",
+        quasi_identifiers={"age": reanon.Numeric(domain=(0, 110)), "sex": reanon.Categorical(order=["f", "m"])},
+        technique=reanon.MInvariance(m=3, **options),  # type: ignore[arg-type]
+    )
+
+
+def test_python_gets_the_same_defaults_and_the_same_brake() -> None:
+    series = python_series()
+    assert series.technique.k == 10
+    series.publish(people(600), name="r1")
+    with pytest.raises(BrakesTripped, match="more than a fifth"):
+        python_series().publish(people(600, flu=0.55), name="r1")
+    accepted = python_series()
+    accepted.publish(people(600, flu=0.55), name="r1", accept_drift="a wave of flu")
+    assert [release for release, _, _ in accepted.accepted_drifts] == ["r1"]
+
+
+def test_a_refused_release_that_is_skipped_in_python_is_a_caution() -> None:
+    first, second = crowded()
+    series = python_series(not_eligible="refuse")
+    series.publish(first, name="r1")
+    with pytest.raises(NotEligible):
+        series.publish(second, name="r2")
+    with pytest.warns(reanon.Caution, match="r2 was refused because a value is too frequent"):
+        series.publish(first, name="r3")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        series.publish(first, name="r4")
+    assert not any("is skipped" in str(one.message) for one in told)
+
+
+def test_a_stored_series_cannot_change_its_options_in_python_either(write: Write) -> None:
+    path = write("{name: m-invariance, m: 3, not_eligible: blocks}", *crowded())
+    reanon_dagster.open_series(path).publish()
+    path.write_text(path.read_text().replace("not_eligible: blocks", "not_eligible: partial-blocks"))
+    with pytest.raises(Refused, match="not_eligible was blocks and is partial-blocks"):
+        reanon_dagster.open_series(path).publish()

@@ -10,7 +10,7 @@ from reanon_dagster.commands.output import progress, say, warn, warn_of_caution,
 from reanon_dagster.commands.publish import SEED_WARNING, explained_reasons, summary
 from reanon_dagster.releasing.brakes import accepted_reason
 from reanon_dagster.releasing.frozen_settings import continued
-from reanon_dagster.releasing.query_error import MEANING
+from reanon_dagster.releasing.query_error import MEANING, RELATIONS_MEANING
 from reanon_dagster.releasing.release import publish_ready_releases
 from reanon_dagster.releasing.release_order import next_release, nothing_to_do
 from reanon_dagster.releasing.series_view import read_view
@@ -52,6 +52,7 @@ def run(options: argparse.Namespace) -> int:
         say(sentence, quiet=options.quiet)
     if documents:
         say(MEANING, quiet=options.quiet)
+        say(RELATIONS_MEANING, quiet=options.quiet)
     warn_of_flaws(series)
     view = read_view(series)
     following = next_release(series, view.records)

@@ -42,6 +42,7 @@ from reanon_core.metrics.generalization import (
 from reanon_core.metrics.group_size import AverageGroupSize, NormalizedGroupSize
 from reanon_core.metrics.kl_divergence import KlDivergence
 from reanon_core.metrics.query_error import CountingQueryError
+from reanon_core.metrics.relations import RelationsKept
 from reanon_core.model.background import Background
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.protocols import Attack, Check, InformedCheck, InformedTechnique, Metric, Promise, Technique
@@ -112,6 +113,7 @@ EXCLUDED_ATTACKS: dict[str, frozenset[str]] = {
 
 METRICS: dict[str, type[Metric]] = {
     "query-error": CountingQueryError,
+    "relations": RelationsKept,
     "gcp": GlobalCertaintyPenalty,
     "ail": AverageInformationLoss,
     "fem": FrequencyEntropy,

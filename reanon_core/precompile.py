@@ -92,7 +92,8 @@ def compile_decoupled_form() -> None:
     technique = decouple(build_technique(FIRST, WEAKEST[FIRST]), 2)
     ledger = replay(technique, snapshots(), np.random.default_rng(0))
     judge_promises(technique, ledger)
-    METRICS["query-error"]().measure(ledger.entries[-1], np.random.default_rng(0))
+    for metric in ("query-error", "relations"):
+        METRICS[metric]().measure(ledger.entries[-1], np.random.default_rng(0))
     build_attack("linkage").run(ledger.history(), ledger.knowledge())
 
 

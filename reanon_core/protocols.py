@@ -287,5 +287,5 @@ class Metric(Protocol):
     """Whether it takes less time than the release itself, so that every release can be measured."""
 
     def measure(self, entry: Entry, rng: np.random.Generator) -> float:
-        """One number for this release; the generator draws workloads."""
+        """One number for this release, NaN if there is nothing to measure; the generator draws workloads."""
         ...

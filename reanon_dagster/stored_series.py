@@ -199,6 +199,10 @@ class StoredSeries:
         """The median relative error of random counting queries on each release, by name."""
         return self.measure("query-error")
 
+    def relations(self) -> dict[str, float]:
+        """How much of the relations each release keeps, by name: 1 all, 0 none, NaN if none is large enough."""
+        return self.measure("relations")
+
     def __repr__(self) -> str:
         return f"StoredSeries({self.name}, {len(self._names())} releases)"
 

@@ -17,6 +17,7 @@ from reanon_core.catalog import build_attack, build_technique
 from reanon_core.checks.k_over_history import KOverHistory
 from reanon_core.judgement import history_verdicts
 from reanon_core.metrics.query_error import CountingQueryError
+from reanon_core.metrics.relations import RelationsKept
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
 from reanon_core.model.ledger import Ledger
@@ -24,7 +25,7 @@ from reanon_core.replay import replay
 from reanon_dagster.commands.output import progress, say, table
 from reanon_dagster.definitions import series_definitions
 from reanon_dagster.releasing.frozen_settings import continued
-from reanon_dagster.releasing.query_error import WORKLOAD_SEED, percentage
+from reanon_dagster.releasing.query_error import WORKLOAD_SEED, percentage, whole_percent
 from reanon_dagster.releasing.release_order import ready_release
 from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.series.series import Series
@@ -57,15 +58,18 @@ def main() -> int:
         m = int(str(series["boxes"].parameters["m"]))
         ledgers = {"naive": naive(ledgers["boxes"], m), **ledgers}
         k = series["decoupled"].config.publish.k
-        exposed, error, few = exposures(ledgers), errors(ledgers), small_boxes(ledgers, k)
-    years = YEARS[: len(error["boxes"])]
-    show(ledgers, years, (exposed, error, few), f"Household survey, yearly, m = {m}, k = {k}")
+        numbers = exposures(ledgers), relations(ledgers), errors(ledgers), small_boxes(ledgers, k)
+    years = YEARS[: len(ledgers["boxes"].entries)]
+    show(ledgers, years, numbers, f"Household survey, yearly, m = {m}, k = {k}")
+    fakes = " and ".join(f"{sum(entry.auxiliary.total for entry in ledgers[form].entries):,}" for form in FORMS)
     withheld = sum(record.withheld for one in series.values() for record in read_view(one).records)
     say("exposed: people whose industry is certain once the releases so far are intersected", quiet=False)
+    say("kept: how much of the relations of quasi-identifiers and industry a reader of the release sees", quiet=False)
     say("off by: the median error of 10,000 random counting queries", quiet=False)
     say(f"below k: people whose boxes of all releases together hold fewer than {k} people", quiet=False)
+    say(f"counterfeits of boxes and decoupled, in all years: {fakes}", quiet=False)
     say(f"withheld by boxes and decoupled: {withheld:,} people", quiet=False)
-    draw(years, (exposed, error, few), PLOT)
+    draw(years, numbers, PLOT)
     say(
         f"the plot is {PLOT}; the releases are in data/survey/published and data/survey-decoupled/published",
         quiet=False,
@@ -120,6 +124,12 @@ def errors(ledgers: dict[str, Ledger]) -> Numbers:
     }
 
 
+def relations(ledgers: dict[str, Ledger]) -> Numbers:
+    """How much of the relations each release keeps."""
+    rng = np.random.default_rng(WORKLOAD_SEED)
+    return {way: [RelationsKept().measure(entry, rng) for entry in ledger.entries] for way, ledger in ledgers.items()}
+
+
 def small_boxes(ledgers: dict[str, Ledger], k: int) -> Numbers:
     """The share of people whose boxes of all releases so far hold fewer than k people together."""
     judge = KOverHistory(k=k, share=0.0)
@@ -134,11 +144,12 @@ def small_boxes(ledgers: dict[str, Ledger], k: int) -> Numbers:
 
 def show(ledgers: dict[str, Ledger], years: Sequence[str], numbers: tuple[Numbers, ...], title: str) -> None:
     """Print a line for each release."""
-    exposed, error, few = numbers
+    exposed, kept, error, few = numbers
     headings = ["release", "people"]
     columns = [list(years), [f"{entry.snapshot.size:,}" for entry in ledgers["boxes"].entries]]
     shown: list[tuple[str, Numbers, Callable[[float], str]]] = [
         ("exposed", exposed, lambda count: f"{count:,.0f}"),
+        ("kept", kept, whole_percent),
         ("off by", error, percentage),
         ("below k", few, percentage),
     ]
@@ -146,21 +157,19 @@ def show(ledgers: dict[str, Ledger], years: Sequence[str], numbers: tuple[Number
         for way, values in measured.items():
             headings.append(f"{heading}\n{way}")
             columns.append([written(value) for value in values])
-    for form in FORMS:
-        headings.append(f"counterfeits\n{form}")
-        columns.append([f"{entry.auxiliary.total:,}" for entry in ledgers[form].entries])
     table(headings, list(zip(*columns, strict=True)), quiet=False, title=title)
 
 
 def draw(years: Sequence[str], numbers: tuple[Numbers, ...], path: Path) -> None:
-    """The three numbers over the releases, as lines."""
+    """The four numbers over the releases, as lines."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 3.2), dpi=110, layout="constrained")
+    figure = Figure(figsize=(14, 3.2), dpi=110, layout="constrained")
     canvas = FigureCanvasAgg(figure)
-    titles = ("people exposed", "a typical count is off by (%)", "people below k over the history (%)")
-    for axes, title, measured, scale in zip(figure.subplots(1, 3), titles, numbers, (1, 100, 100), strict=True):
+    titles = ("people exposed", "relations kept (%)", "a typical count is off by (%)", "people below k (%)")
+    scales = (1, 100, 100, 100)
+    for axes, title, measured, scale in zip(figure.subplots(1, 4), titles, numbers, scales, strict=True):
         for way, values in measured.items():
             style = "--" if way == "boxes" else "-"  # where lines cover each other, both are seen
             points = [scale * value for value in values]

@@ -129,10 +129,7 @@ def estimated_counts(entry: Entry, low: Int32, high: Int32) -> Float64:
 
 def _decoupled_estimates(release: Release, rows: PersonRows, low: Int32, high: Int32) -> Float64:
     """Each person adds the share of their own box times that of their group's values."""
-    size = np.bincount(release.group, minlength=release.boxes.count)
-    values = _values_by_group(release.group, release.sensitive)
-    published = PublishedValues(_begins(size), values, 1 / np.maximum(size, 1))  # a row is one person
-    return _estimates(_boxes_with_groups(rows.boxes, rows.box, rows.group), published, low, high)
+    return _estimates(_boxes_with_groups(rows.boxes, rows.box, rows.group), values_by_group(release), low, high)
 
 
 def _boxes_with_groups(boxes: Boxes, box: Int32, group: Int32) -> PublishedBoxes:
@@ -143,12 +140,16 @@ def _boxes_with_groups(boxes: Boxes, box: Int32, group: Int32) -> PublishedBoxes
     )
 
 
-def _values_by_group(group: Int32, sensitive: Int32) -> Int32:
-    """The values group by group, in any order within a group: words of both are sorted, which is faster than rows."""
-    words = group.astype(np.int64) << 32
-    words |= sensitive.view(np.uint32)
+def values_by_group(release: Release) -> PublishedValues:
+    """The values of each group of a decoupled release, in any order, for rows that are one person each.
+
+    Words of group and value are sorted, which is faster than rows.
+    """
+    size = np.bincount(release.group, minlength=release.boxes.count)
+    words = release.group.astype(np.int64) << 32
+    words |= release.sensitive.view(np.uint32)
     words.sort()
-    return words.astype(np.uint32).view(np.int32)
+    return PublishedValues(_begins(size), words.astype(np.uint32).view(np.int32), 1 / np.maximum(size, 1))
 
 
 def _begins(sizes: Int64) -> Int64:

@@ -11,7 +11,7 @@ from reanon_core.model.published_columns import PublishedColumn, Role, published
 from reanon_core.model.schema import Kind, Schema
 from reanon_dagster.assets.plots import history_plot
 from reanon_dagster.releasing.candidate import Candidate
-from reanon_dagster.releasing.query_error import MEANING, typical_count
+from reanon_dagster.releasing.query_error import MEANING, RELATIONS_MEANING, utility
 from reanon_dagster.series.series import Series
 from reanon_dagster.storage.published_folder import MANIFEST
 from reanon_dagster.storage.records import ReleaseRecord, StateSummary
@@ -39,11 +39,14 @@ def state_metadata(record: ReleaseRecord, state: StateSummary) -> Metadata:
     }
 
 
-def _query_error(error: float | None) -> Metadata:
-    """How far off a typical count is, as a number that Dagster plots over the releases, and as a sentence."""
-    number = {} if error is None else {"query error": round(error, 4)}
-    told = typical_count(error)
-    return {**number, "utility": f"{told[0].upper()}{told[1:]}. {MEANING[0].upper()}{MEANING[1:]}."}
+def _utility(record: ReleaseRecord) -> Metadata:
+    """How far off a typical count is and what is kept of relations: numbers that Dagster plots, and sentences."""
+    measured = {"query error": record.query_error, "relations kept": record.relations}
+    told = (utility(record.query_error, record.relations), MEANING, RELATIONS_MEANING)
+    return {
+        **{name: round(number, 4) for name, number in measured.items() if number is not None},
+        "utility": " ".join(f"{one[0].upper()}{one[1:]}." for one in told),
+    }
 
 
 def _boxes_of_people(manifest: Metadata) -> Metadata:
@@ -60,7 +63,7 @@ def evidence_metadata(record: ReleaseRecord, numbers: Mapping[str, float]) -> Me
     return {
         "release": record.release,
         **{name: readable(value) for name, value in numbers.items()},
-        **_query_error(record.query_error),
+        **_utility(record),
     }
 
 
@@ -98,7 +101,7 @@ def release_metadata(series: Series, records: Sequence[ReleaseRecord], snapshot:
         **_boxes_of_people(manifest),
         "counterfeits": manifest["counterfeits"],
         "withheld": manifest["withheld"],
-        **_query_error(record.query_error),
+        **_utility(record),
         "rows of people not selected": manifest["dirty"],
         "seconds": round(record.seconds, 3),
         "peak memory, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,

@@ -14,13 +14,14 @@ from reanon_dagster.lab.advice import FROZEN, Recommendation, assumed_adversary,
 from reanon_dagster.lab.advice_grid import Measured, cells, measured_cells, whole_cell
 from reanon_dagster.lab.applicability import ADVERSARIES, Applicability, TableFacts, applicability, table_facts
 from reanon_dagster.lab.snapshots_on_disk import snapshots_on_disk
-from reanon_dagster.releasing.query_error import MEANING, percentage
+from reanon_dagster.releasing.query_error import MEANING, RELATIONS_MEANING, percentage, whole_percent
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.sources.snapshot_location import missing
 from reanon_dagster.storage.series_store import read_summary
 
-GRID = ("technique", "form", "releases", "counterfeits", "withheld", "query error", "exposed", "ends")
+GRID = ("technique", "form", "releases", "counter-\nfeits", "with-\nheld", "off\nby", "kept", "ex-\nposed", "ends")
+"""Short, so that the table fits into a terminal of 80 columns."""
 LEGEND = (
     "means over the releases on the disk that were tried in the time (--seconds); exposed: people for whom all of them "
     "together leave a single value; ends: the first release that is refused, has more counterfeits than people, or "
@@ -134,13 +135,15 @@ def _show_grid(measured: Sequence[Measured], *, quiet: bool) -> None:
                 f"{one.counterfeits:,.0f}",
                 f"{one.withheld:,.0f}",
                 "" if one.query_error is None else percentage(one.query_error),
+                whole_percent(one.relations),
                 f"{one.exposed:,}",
                 where,
             )
         )
-    table(GRID, rows, quiet=quiet, title="What they cost")
+    table(GRID, rows, quiet=quiet, title="What they cost", optional=("ends",))
     say(LEGEND, quiet=quiet)
-    say(f"query error: {MEANING}", quiet=quiet)
+    say(f"off by: {MEANING}", quiet=quiet)
+    say(f"kept: {RELATIONS_MEANING}", quiet=quiet)
 
 
 def _show_recommendation(series: Series, best: Recommendation | None, *, quiet: bool) -> None:
@@ -220,6 +223,7 @@ def _cell_document(one: Measured) -> dict[str, object]:
         "counterfeits": one.counterfeits,
         "withheld": one.withheld,
         "query_error": one.query_error,
+        "relations": one.relations,
         "exposed": one.exposed,
         "seconds": sum(release.seconds for release in one.releases),
         "ends": None if end is None else {"release": end.release, "projected": end.projected, "why": end.redacted},

@@ -6,6 +6,7 @@ from datetime import date
 from typing import Any
 
 from reanon_core.catalog import ATTACKS
+from reanon_core.metrics.relations import RelationsKept
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_dagster.commands.html_file import require_html_place, write_html_file
 from reanon_dagster.commands.json_file import require_json_place, write_json_file
@@ -19,13 +20,14 @@ from reanon_dagster.lab.comparison_document import answer_summary, comparison_do
 from reanon_dagster.lab.comparison_run import run_comparison
 from reanon_dagster.lab.pareto import pareto_front
 from reanon_dagster.lab.snapshots_on_disk import snapshots_on_disk
-from reanon_dagster.releasing.query_error import percentage
+from reanon_dagster.releasing.query_error import percentage, whole_percent
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.sources.snapshot_location import missing
 
 SHARES = ("query-error", "withheld", "gcp", "lm")
 """The metrics that are shares."""
+RELATIONS = RelationsKept.name
 
 
 def run(options: argparse.Namespace) -> int:
@@ -147,7 +149,11 @@ def _exposed(outcome: Outcome, attack: str) -> str:
     return "" if cell is None or cell.exposed is None else f"{cell.exposed:,}"
 
 
-def _metric(name: str, value: float) -> str:
+def _metric(name: str, value: float | None) -> str:
+    if value is None:
+        return "–"
+    if name == RELATIONS:
+        return whole_percent(value)
     return percentage(value) if name in SHARES else f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
 
 

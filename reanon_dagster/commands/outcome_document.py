@@ -49,6 +49,7 @@ def release_document(outcome: "Outcome") -> dict[str, object]:
         "withheld": dict(candidate.withheld),
         "dirty": entry.dirty,
         "query_error": candidate.query_error,
+        "relations": candidate.relations,
         "checks": {verdict.check: verdict.holds for verdict in candidate.verdicts},
         "notes": list(candidate.notes),
         "seconds": candidate.seconds,

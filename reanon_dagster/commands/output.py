@@ -1,7 +1,7 @@
 """What commands print: results on standard output, progress and warnings on standard error."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from reanon_core.model.errors import ReanonError
     from reanon_dagster.releasing.candidate import Candidate
     from reanon_dagster.series.series import Series
+
+NOTHING = ("", "0")
 
 
 def say(text: str, *, quiet: bool) -> None:
@@ -63,10 +65,20 @@ def technique_line(series: "Series") -> str:
     return f"{series.config.technique.name}{f', {written}' if written else ''}{form}"
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, quiet: bool, title: str | None = None) -> None:
-    """Print a table, with numbers aligned to the right."""
+def table(
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    quiet: bool,
+    title: str | None = None,
+    optional: Collection[str] = (),
+) -> None:
+    """Print a table, with numbers aligned to the right; an optional column without anything but zeros is left out."""
     if quiet:
         return
+    listed = [
+        at for at, one in enumerate(headings) if one not in optional or any(row[at] not in NOTHING for row in rows)
+    ]
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -75,11 +87,11 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, quiet: bool
     shown = Table(
         title=None if title is None else Text(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
     )
-    for column, heading in enumerate(headings):
+    for column in listed:
         numeric = all(_is_number(row[column]) for row in rows) and bool(rows)
-        shown.add_column(heading, justify="right" if numeric else "left", overflow="fold")
+        shown.add_column(headings[column], justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        shown.add_row(*(Text(cell) for cell in row))  # plain: brackets are no markup
+        shown.add_row(*(Text(row[column]) for column in listed))  # plain: brackets are no markup
     console = Console(width=None if sys.stdout.isatty() else 160)
     console.print(shown)
 

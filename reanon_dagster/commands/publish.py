@@ -13,7 +13,7 @@ from reanon_dagster.commands.output import progress, say, warn, warn_of_caution,
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.gate import require_acceptable
 from reanon_dagster.releasing.people_lists import withheld_file
-from reanon_dagster.releasing.query_error import MEANING, typical_count
+from reanon_dagster.releasing.query_error import MEANING, RELATIONS_MEANING, utility
 from reanon_dagster.releasing.release import Document, Outcome, make_candidate, publish_release, require_no_gap
 from reanon_dagster.releasing.release_order import next_release, nothing_to_do, ready_release
 from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
@@ -64,6 +64,7 @@ def run(options: argparse.Namespace) -> int:
             say(sentence, quiet=options.quiet)
         if outcome.candidate is not None:
             say(MEANING, quiet=options.quiet)
+            say(RELATIONS_MEANING, quiet=options.quiet)
         warn_of_notes(series.name, outcome.candidate)
         write_outcomes(options.json, series, [release_document(outcome)])
     except ReanonError as error:
@@ -101,6 +102,7 @@ def _dry_run(series: Series, view: SeriesView, release: str, today: date, option
         say(sentence, quiet=options.quiet)
     if candidate is not None:
         say(MEANING, quiet=options.quiet)
+        say(RELATIONS_MEANING, quiet=options.quiet)
     warn_of_notes(series.name, candidate)
     write_outcomes(options.json, series, [release_document(outcome)], dry_run=True)
     return 0
@@ -131,8 +133,9 @@ def summary(series: Series, outcome: Outcome, *, dry_run: bool = False) -> str:
     if withheld and not dry_run:
         withheld += f"; {withheld_file(outcome.release)} in the private folder says who"
     done = "would publish" if dry_run else "published"
+    measured = utility(candidate.query_error, candidate.relations)
     return (
-        f"{name}: {done} {_rows(entry)}{_shape(entry)}{dirty}{withheld}; {typical_count(candidate.query_error)}; "
+        f"{name}: {done} {_rows(entry)}{_shape(entry)}{dirty}{withheld}; {measured}; "
         f"{len(candidate.verdicts)} checks hold ({candidate.seconds:.2f} s)"
     )
 

@@ -19,13 +19,17 @@ from reanon_dagster.releasing.evidence import attack_numbers, attacked_by, expos
 from reanon_dagster.releasing.frozen_settings import require_unchanged
 from reanon_dagster.releasing.judged_candidate import Progress, checks_of
 from reanon_dagster.releasing.manifest_signature import require_signing_key
-from reanon_dagster.releasing.query_error import MEANING, percentage
+from reanon_dagster.releasing.query_error import MEANING, RELATIONS_MEANING, percentage, whole_percent
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.sources.snapshot_location import missing
 from reanon_dagster.storage.series_store import read_summary
 
-HEADINGS = ("release", "result", "people", "withheld", "counterfeits", "dirty", "query error", "exposed", "seconds")
+HEADINGS = (
+    *("release", "result", "people", "with-\nheld", "counter-\nfeits", "dirty"),
+    *("off\nby", "kept", "ex-\nposed", "sec"),
+)
+"""Short, so that the table fits into a terminal of 80 columns."""
 LEGEND = (
     "withheld: people of the snapshot who are not published; counterfeits: invented rows; dirty: published people whom "
     "the release did not select; exposed: people for whom all releases up to this one leave a single value (attack "
@@ -101,7 +105,8 @@ def _show(
 ) -> None:
     technique = technique_line(series)
     rows = [_row(one) for one in releases]
-    table(HEADINGS, rows, quiet=quiet, title=f"{series.title}: rehearsal of {technique}; nothing is written")
+    title = f"{series.title}: rehearsal of {technique}; nothing is written"
+    table(HEADINGS, rows, quiet=quiet, title=title, optional=("dirty",))
     for remark in remarks:
         warn(f"{series.name}: {remark}")
     for release in releases:
@@ -122,7 +127,8 @@ def _show(
     say(LEGEND, quiet=quiet)
     if any(one.counterfeits or one.withheld for one in releases):
         say(ONE_DRAW, quiet=quiet)
-    say(f"query error: {MEANING}", quiet=quiet)
+    say(f"off by: {MEANING}", quiet=quiet)
+    say(f"kept: {RELATIONS_MEANING}", quiet=quiet)
     if any(one.projected for one in releases):
         say(PROJECTED, quiet=quiet)
     if not any(one.refused for one in releases if not one.projected):
@@ -143,14 +149,15 @@ def _attack_sentences(attacks: dict[str, float]) -> list[str]:
 
 
 def _row(one: RehearsedRelease) -> tuple[str, ...]:
-    name = f"{one.release} (projected)" if one.projected else one.release
-    result = "would be published" if not one.refused else "refused, then published" if one.published else "refused"
+    name = f"{one.release}\n(projected)" if one.projected else one.release
+    result = "passes" if not one.refused else "refused, went on" if one.published else "refused"
     if not one.published:
-        return (name, result, f"{one.people:,}", *("",) * 6)
+        return (name, result, f"{one.people:,}", *("",) * (len(HEADINGS) - 3))
     error = "" if one.query_error is None else percentage(one.query_error)
     numbers = (sum(one.withheld.values()), one.counterfeits, one.dirty)
     exposed = "" if one.exposed is None else f"{one.exposed:,}"
-    return (name, result, f"{one.people:,}", *(f"{n:,}" for n in numbers), error, exposed, f"{one.seconds:.2f}")
+    measured = (error, whole_percent(one.relations), exposed, f"{one.seconds:.2f}")
+    return (name, result, f"{one.people:,}", *(f"{n:,}" for n in numbers), *measured)
 
 
 def _document(
@@ -183,6 +190,7 @@ def _document(
                 "counterfeits": one.counterfeits,
                 "dirty": one.dirty,
                 "query_error": one.query_error,
+                "relations": one.relations,
                 "exposed": one.exposed,
                 "attacked": one.attacked,
                 "seconds": one.seconds,

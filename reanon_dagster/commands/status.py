@@ -10,7 +10,7 @@ from reanon_dagster.commands.json_file import require_json_place, write_json_fil
 from reanon_dagster.commands.output import say, table, technique_line, warn
 from reanon_dagster.releasing.halts import halt_sentence
 from reanon_dagster.releasing.integrity import Integrity, integrity_of
-from reanon_dagster.releasing.query_error import MEANING
+from reanon_dagster.releasing.query_error import MEANING, RELATIONS_MEANING
 from reanon_dagster.releasing.release_order import ReleaseStatus, Status, statuses
 from reanon_dagster.releasing.series_view import SeriesView, read_view
 from reanon_dagster.series.discovery import find_series
@@ -55,6 +55,7 @@ def run(options: argparse.Namespace) -> int:
         code = max(code, _flaws_shown(series, view, found))
     if measured:
         say(MEANING, quiet=options.quiet)
+        say(RELATIONS_MEANING, quiet=options.quiet)
     if options.json is not None:
         write_json_file(options.json, {"series": documents})
     return code
@@ -81,6 +82,7 @@ def _document(
                 "people": records[one.release].people if one.release in records else None,
                 "withheld": records[one.release].withheld if one.release in records else None,
                 "query_error": records[one.release].query_error if one.release in records else None,
+                "relations": records[one.release].relations if one.release in records else None,
             }
             for one in listed
         ],

@@ -9,7 +9,7 @@ from reanon_core.model.errors import counted
 from reanon_core.protocols import AdversaryKind, Fit
 from reanon_dagster.lab.advice_grid import Cell, Measured, asked
 from reanon_dagster.lab.applicability import TableFacts
-from reanon_dagster.releasing.query_error import percentage
+from reanon_dagster.releasing.query_error import NO_RELATION, percentage, utility, whole_percent
 
 if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
@@ -117,10 +117,9 @@ def _reasons(best: Measured, facts: TableFacts, own: int | None) -> list[str]:
         reasons.append("nothing is to spare: where a value is more frequent among the new people, some are withheld")
     if cell.k is not None:
         reasons.append("the decoupled form promises the same for values, and its counts are closer (docs/decoupled.md)")
-    error = "not known" if best.query_error is None else percentage(best.query_error)
     reasons.append(
         f"a release has {best.counterfeits:,.0f} counterfeits and withholds {best.withheld:,.0f} people on average; "
-        f"a typical count is off by {error}"
+        f"{utility(best.query_error, best.relations)}"
     )
     horizon = best.horizon
     if horizon is not None:
@@ -148,7 +147,8 @@ def _flow(values: "dict[str, object]") -> str:
 def summary(one: Measured) -> str:
     """A cell with its error, as part of a sentence."""
     error = "an unknown error" if one.query_error is None else f"a typical count off by {percentage(one.query_error)}"
-    return f"{one.cell.text}: {error}; {_fit(one).promise}"
+    kept = NO_RELATION if one.relations is None else f"{whole_percent(one.relations)} of the relations kept"
+    return f"{one.cell.text}: {error}, {kept}; {_fit(one).promise}"
 
 
 def _fit(one: Measured) -> Fit:

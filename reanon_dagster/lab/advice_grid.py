@@ -1,7 +1,7 @@
 """A small grid: the techniques that apply, with a few parameters, on the real snapshots, each for a bounded time."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -94,8 +94,12 @@ class Measured:
     @property
     def query_error(self) -> float | None:
         """The mean query error."""
-        errors = [one.query_error for one in self.published if one.query_error is not None]
-        return float(np.mean(errors)) if errors else None
+        return _mean(one.query_error for one in self.published)
+
+    @property
+    def relations(self) -> float | None:
+        """The mean share of the relations that is kept."""
+        return _mean(one.relations for one in self.published)
 
     @property
     def counterfeits(self) -> float:
@@ -132,6 +136,12 @@ class Measured:
     def works(self) -> bool:
         """Whether no snapshot that was tried ends the series."""
         return bool(self.published) and (self.horizon is None or self.horizon.projected)
+
+
+def _mean(measured: Iterable[float | None]) -> float | None:
+    """The mean of those that are known."""
+    known = [number for number in measured if number is not None]
+    return float(np.mean(known)) if known else None
 
 
 def numbers_tried(largest: int, least: int, own: int | None) -> list[int]:

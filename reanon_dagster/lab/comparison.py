@@ -64,8 +64,8 @@ class Outcome:
     seconds: float = 0.0
     """The CPU seconds that it took to make the releases."""
     cells: dict[str, Cell] = field(default_factory=dict)
-    metrics: dict[str, float] = field(default_factory=dict)
-    """The mean of each metric over the releases."""
+    metrics: dict[str, float | None] = field(default_factory=dict)
+    """The mean of each metric over the releases that have something to measure; None if none has."""
     answers: dict[str, Answer] = field(default_factory=dict)
     """What the releases answer, by the text of the question."""
 
@@ -184,14 +184,16 @@ def compared_entries(
         yield entry
 
 
-def _measured(name: str, entries: Sequence[Entry]) -> float:
+def _measured(name: str, entries: Sequence[Entry]) -> float | None:
     """The mean of a metric over the releases that have rows, with the same queries for all."""
     if name == WITHHELD:
         selected = sum(int(np.count_nonzero(entry.snapshot.selection)) for entry in entries)
         return sum(entry.withheld for entry in entries) / max(1, selected)
     metric = METRICS[name]()
     shown = [entry for entry in entries if entry.release.size] or entries
-    return float(np.mean([metric.measure(entry, np.random.default_rng(SEED)) for entry in shown]))
+    found = np.array([metric.measure(entry, np.random.default_rng(SEED)) for entry in shown])
+    found = found[~np.isnan(found)]
+    return float(found.mean()) if len(found) else None
 
 
 def _knowledge(ledger: Ledger, adversary: Adversary) -> "Knowledge":

@@ -50,7 +50,7 @@ def stored_outcome(path: Path, adversary: Adversary) -> Outcome:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         cells = {name: Cell(**cell) for name, cell in found["cells"].items()}
-        metrics = {str(name): float(value) for name, value in found["metrics"].items()}
+        metrics = {str(name): None if value is None else float(value) for name, value in found["metrics"].items()}
         answers = {str(text): Answer(**answer) for text, answer in found["answers"].items()}
         outcome = Outcome(str(found["refusal"]), float(found["seconds"]), cells, metrics, answers)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -63,6 +63,7 @@ class RehearsedRelease:
     counterfeits: int = 0
     dirty: int = 0
     query_error: float | None = None
+    relations: float | None = None
     exposed: int | None = None
     attacked: int | None = None
     obstacles: tuple[Obstacle, ...] = ()
@@ -126,6 +127,7 @@ class Rehearsal:
             counterfeits=entry.auxiliary.total,
             dirty=entry.dirty,
             query_error=candidate.query_error,
+            relations=candidate.relations,
             exposed=exposed,
             attacked=attacked,
             obstacles=obstacles,

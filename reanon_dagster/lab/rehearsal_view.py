@@ -71,6 +71,7 @@ class RehearsalView(SeriesView):
             withheld=sum(candidate.withheld.values()),
             seconds=candidate.seconds,
             query_error=candidate.query_error,
+            relations=candidate.relations,
         )
         return RehearsalView(
             self.private_folder,

@@ -41,6 +41,8 @@ class Candidate:
     """How many people were forgotten when it was computed: one who is forgotten later may be in it."""
     query_error: float | None
     """How far off a typical count is; None if that is not known, or if a required verdict fails."""
+    relations: float | None
+    """How much of the relations is kept; None if none is large enough, or if a required verdict fails."""
     count_record: Mapping[str, Packable] = field(default_factory=dict)
     """What was decided over counts, for the private record."""
     accepted: tuple[AcceptedDrift, ...] = ()

@@ -75,6 +75,7 @@ def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
             withheld=sum(candidate.withheld.values()),
             seconds=candidate.seconds,
             query_error=candidate.query_error,
+            relations=candidate.relations,
         )
         change = Commit(
             record=record,

@@ -13,7 +13,7 @@ from reanon_core.protocols import Check, Memory, Technique
 from reanon_dagster.releasing.brakes import require_accepted_loss, require_released_brakes
 from reanon_dagster.releasing.candidate import Candidate, digest
 from reanon_dagster.releasing.computation import Computation, InMemory
-from reanon_dagster.releasing.query_error import query_error
+from reanon_dagster.releasing.query_error import query_error, relations_kept
 from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.releasing.spreadsheet_formulas import formula_notes
 from reanon_dagster.releasing.steward_expectations import require_expectations
@@ -91,7 +91,7 @@ def judged_candidate(
     # No variable holds the earlier state and memories, so that theirs is free as soon as it is used.
     verdicts, memories = computation.verdicts(checks_of(series), entry, computation.memories(view))
     holds = all(verdict.holds for verdict in verdicts if verdict.required)
-    error = query_error(entry) if holds else None  # a release that fails may be malformed
+    error, kept = (query_error(entry), relations_kept(entry)) if holds else (None, None)  # others may be malformed
     return Candidate(
         release=release,
         position=view.position,
@@ -115,6 +115,7 @@ def judged_candidate(
         seconds=time.perf_counter() - began,
         forgotten=len(view.summary.marks),
         query_error=error,
+        relations=kept,
         count_record=publication.count_record,
         accepted=accepted,
     )

@@ -1,13 +1,14 @@
-"""How far off a typical count from a release is: a number for the steward, never published.
+"""How far off a typical count from a release is, and how much it keeps of relations: for the steward, never published.
 
-A relabelled world gives the same release, and other true counts. So the number would tell worlds apart that the release
-keeps alike. The command prints it, the private store keeps it, and Dagster shows it to the steward. The manifest and
-the published files do not have it.
+A relabelled world gives the same release, and other true counts and relations. So these numbers would tell worlds apart
+that the release keeps alike. The command prints them, the private store keeps them, and Dagster shows them to the
+steward. The manifest and the published files do not have them.
 """
 
 import numpy as np
 
 from reanon_core.metrics.query_error import CountingQueryError
+from reanon_core.metrics.relations import RelationsKept
 from reanon_core.model.ledger import Entry
 
 WORKLOAD_SEED = 0
@@ -20,6 +21,12 @@ MEANING = (
     f"{COUNTED_ROWS // MOST_QUERIES:,} rows), compared with the snapshot; queries that count no one are left out. This "
     f"number is for you and is not published"
 )
+RELATIONS_MEANING = (
+    f"relations: how strongly each quasi-identifier goes with each sensitive value. Kept is the slope of released on "
+    f"true log odds ratios, over the pairs beyond an odds ratio of {RelationsKept().least_odds:g} that are no chance: "
+    f"100% is all, 0% none, and less shows the opposite. Private too"
+)
+NO_RELATION = "no relation is large enough to measure"
 
 
 def workload(rows: int) -> CountingQueryError:
@@ -36,11 +43,31 @@ def query_error(entry: Entry) -> float | None:
     return float(np.median(errors)) if len(errors) else None
 
 
+def relations_kept(entry: Entry) -> float | None:
+    """How much of the relations a reader sees; None if the table has none that is large enough.
+
+    Requires: the release is well formed.
+    """
+    kept = RelationsKept().measure(entry, np.random.default_rng(WORKLOAD_SEED))
+    return None if np.isnan(kept) else kept
+
+
+def utility(error: float | None, kept: float | None) -> str:
+    """Both numbers as a part of a sentence."""
+    relations = NO_RELATION if kept is None else f"{whole_percent(kept)} of the relations are kept"
+    return f"{typical_count(error)}; {relations}"
+
+
 def typical_count(error: float | None) -> str:
     """The query error as a part of a sentence, with two digits."""
     if error is None:
         return "the error of a typical count is not known, because no random query counts anyone"
     return f"a typical count is off by {percentage(error)}"
+
+
+def whole_percent(share: float | None) -> str:
+    """A share without decimals: 94%, -3%; nothing if there is none."""
+    return "" if share is None else f"{round(100 * share):,}%"
 
 
 def percentage(share: float) -> str:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import OutOfOrder, Refused
-from reanon_dagster.releasing.query_error import typical_count
+from reanon_dagster.releasing.query_error import utility
 from reanon_dagster.sources.snapshot_location import snapshot_exists, snapshot_place
 from reanon_dagster.storage.records import AcceptedDrift, Refusal, ReleaseRecord
 
@@ -144,7 +144,7 @@ def statuses(
     listed = []
     for record in records:
         remarks = [f"{record.withheld} withheld"] if record.withheld else []
-        remarks += [] if record.query_error is None else [typical_count(record.query_error)]
+        remarks += [] if record.query_error is None else [utility(record.query_error, record.relations)]
         remarks += [f"accepted: {one.brake} ({one.reason})" for one in accepted.get(record.release, ())]
         status = Status.PUBLISHED
         if record.withdrawn is not None:

@@ -1,6 +1,6 @@
 """The internal report of a series: everything its steward may see, from the ledger of the releases so far."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
 
 MOST_PAIRS, MOST_VALUES = 15, 15
+OFF_BY, KEPT = "a typical count is off by (%)", "relations kept (%)"
 
 
 def internal_report(
@@ -68,7 +69,8 @@ def internal_report(
         decoupled=entry.release.person_rows is not None,
         sizes=columns(size_counts(sizes), *sized_things(entry.release)) if len(sizes) else "",
         widths=_widths_over_time(ledger),
-        errors=lines(releases, {"error": _percent(stored)}, "a typical count is off by (%)"),
+        errors=lines(releases, {"error": _percent(one.query_error for one in stored.records)}, OFF_BY),
+        relations=lines(releases, {"kept": _percent(one.relations for one in stored.records)}, KEPT),
         margins=[
             {
                 "column": one.column,
@@ -93,8 +95,8 @@ def _candidates(ledger: Ledger) -> list[Candidates]:
     return candidates_over_time(ledger.history(), ledger.knowledge())
 
 
-def _percent(stored: StoredReleases) -> list[float | None]:
-    return [None if one.query_error is None else 100 * one.query_error for one in stored.records]
+def _percent(shares: Iterable[float | None]) -> list[float | None]:
+    return [None if share is None else 100 * share for share in shares]
 
 
 def _widths_over_time(ledger: Ledger) -> list[dict[str, Any]]:

@@ -25,6 +25,8 @@ class ReleaseRecord:
     seconds: float
     query_error: float | None = None
     """How far off a typical count is; None if that is not known, as in a store of 0.1.0."""
+    relations: float | None = None
+    """How much of the relations is kept; None if none is large enough to measure."""
     withdrawn: datetime | None = None
     """When the release was taken back; None if it was not."""
 

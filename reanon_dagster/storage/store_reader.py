@@ -39,9 +39,9 @@ def releases(connection: "duckdb.DuckDBPyConnection") -> list[ReleaseRecord]:
         "SELECT position, release, input_digest, candidate_digest, manifest_digest, people, withheld, seconds "
         "FROM private.releases ORDER BY position"
     ).fetchall()
-    errors = _query_errors(connection)
+    measured = _measured(connection)
     withdrawn = {one.release: one.withdrawn for one in withdrawals(connection)}
-    return [ReleaseRecord(*(*row, errors.get(row[0]), withdrawn.get(row[1]))) for row in rows]
+    return [ReleaseRecord(*(*row, *measured.get(row[0], (None, None)), withdrawn.get(row[1]))) for row in rows]
 
 
 def release_count(connection: "duckdb.DuckDBPyConnection") -> int:
@@ -49,11 +49,12 @@ def release_count(connection: "duckdb.DuckDBPyConnection") -> int:
     return int(connection.execute("SELECT count(*) FROM private.releases").fetchall()[0][0])
 
 
-def _query_errors(connection: "duckdb.DuckDBPyConnection") -> dict[int, float | None]:
-    """The query error of each release, by its position; nothing in a store of 0.1.0."""
+def _measured(connection: "duckdb.DuckDBPyConnection") -> dict[int, tuple[float | None, float | None]]:
+    """The query error of each release and the relations that it keeps, by its position; nothing in a store of 0.1.0."""
     if not has_table(connection, "private", "query_errors"):
         return {}
-    return dict(connection.execute("SELECT position, error FROM private.query_errors").fetchall())
+    rows = connection.execute("SELECT position, error, relations FROM private.query_errors").fetchall()
+    return {position: (error, kept) for position, error, kept in rows}
 
 
 def refusals(connection: "duckdb.DuckDBPyConnection") -> dict[str, Refusal]:

@@ -15,8 +15,8 @@ LATER_STATEMENTS = (
     # For decoupled releases: the rows of people, and the row of each person.
     "CREATE TABLE IF NOT EXISTS public.person_rows (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
     "CREATE TABLE IF NOT EXISTS private.person_traces (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
-    # How far off a typical count is: about the truth, so it is private.
-    "CREATE TABLE IF NOT EXISTS private.query_errors (position INTEGER PRIMARY KEY, error DOUBLE)",
+    # How far off a typical count is, and how much of relations is kept: about the truth, so both are private.
+    "CREATE TABLE IF NOT EXISTS private.query_errors (position INTEGER PRIMARY KEY, error DOUBLE, relations DOUBLE)",
     # What was counted, and what balancing and assignment decided over the counts.
     "CREATE TABLE IF NOT EXISTS private.count_records (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
     # Audits that failed after publication: no release is published until a person has lifted them.

@@ -116,7 +116,8 @@ def _write_release(connection: "duckdb.DuckDBPyConnection", change: Commit) -> N
             record.seconds,
         ],
     )
-    connection.execute("INSERT INTO private.query_errors VALUES (?, ?)", [record.position, record.query_error])
+    measured = [record.position, record.query_error, record.relations]
+    connection.execute("INSERT INTO private.query_errors VALUES (?, ?, ?)", measured)
     connection.execute("DELETE FROM private.refusals WHERE release = ?", [record.release])
     for accepted in change.accepted:
         query = "INSERT INTO private.accepted_drifts VALUES (?, current_localtimestamp(), ?, ?)"

@@ -46,6 +46,7 @@ def test_there_is_an_experiment_for_each_document_of_figures() -> None:
         "estimate_coverage",
         "js_reduce",
         "regions",
+        "relations",
         "survival",
     }
 

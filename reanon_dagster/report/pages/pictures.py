@@ -74,7 +74,7 @@ def lines(releases: Sequence[str], numbers: Mapping[str, Sequence[float | None]]
         axes.set_xticks(list(shown), [releases[at] for at in shown])
         axes.tick_params(axis="x", labelrotation=30 if max(map(len, releases), default=0) > 5 else 0)
         axes.set_ylabel(up)
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(bottom=min([0, *(one for values in numbers.values() for one in values if one is not None)]))
         axes.grid(axis="y", color="#dddddd")
         if len(numbers) > 1:
             axes.figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)

@@ -98,5 +98,6 @@ def test_every_check_and_metric_answers(technique: str, sizes: tuple[int, ...]) 
         verdicts = list(history_verdicts(check, made.entries))
         assert [verdict.check for verdict in verdicts] == [name] * len(sizes)
         assert all(verdict.holds for verdict, size in zip(verdicts, sizes, strict=True) if not size)
-    for metric in METRICS.values():
-        assert all(np.isfinite(metric().measure(entry, np.random.default_rng(0))) for entry in made.entries)
+    for name, metric in METRICS.items():
+        found = [metric().measure(entry, np.random.default_rng(0)) for entry in made.entries]
+        assert np.isnan(found).all() if name == "relations" else np.isfinite(found).all()  # so few people have none

@@ -27,6 +27,7 @@ from reanon_core.checks.linear import Linear
 from reanon_core.checks.m_invariance import MInvariance as MInvarianceCheck
 from reanon_core.checks.m_uniqueness import MUniqueness
 from reanon_core.checks.possible_worlds import PossibleWorlds
+from reanon_core.checks.shared_boxes import SharedBoxes
 from reanon_core.checks.t_closeness import TCloseness
 from reanon_core.checks.weak_m_invariance import WeakMInvariance
 from reanon_core.checks.well_formedness import WellFormedness
@@ -68,6 +69,7 @@ CHECKS: dict[str, type[Check]] = {
     "well-formedness": WellFormedness,
     "k-anonymity": KAnonymity,
     "k-over-history": KOverHistory,
+    "shared-boxes": SharedBoxes,
     "l-diversity": LDiversity,
     "t-closeness": TCloseness,
     "m-uniqueness": MUniqueness,

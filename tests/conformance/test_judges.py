@@ -28,6 +28,7 @@ WEAKEST: dict[str, dict[str, object]] = {
     "well-formedness": {},
     "k-anonymity": {"k": 2},
     "k-over-history": {"k": 2},
+    "shared-boxes": {"k": 2},
     "l-diversity": {"ell": 2},
     "t-closeness": {"t": 0.9},
     "m-uniqueness": {"m": 2},

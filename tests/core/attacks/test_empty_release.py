@@ -29,6 +29,7 @@ JUDGED = {
     "well-formedness": {},
     "k-anonymity": {"k": 2},
     "k-over-history": {"k": 2},
+    "shared-boxes": {"k": 2},
     "l-diversity": {"ell": 2},
     "t-closeness": {"t": 0.5},
     "m-uniqueness": {"m": 2},

@@ -10,9 +10,11 @@ from reanon_core.attacks.background import BackgroundAttack
 from reanon_core.attacks.compromised import CompromisedAttack
 from reanon_core.attacks.difference import DifferenceAttack
 from reanon_core.attacks.exact_risk import ExactRisk
+from reanon_core.attacks.insider import InsiderAttack
 from reanon_core.attacks.intersection import IntersectionAttack
 from reanon_core.attacks.linear import LinearAttack
 from reanon_core.attacks.linkage import LinkageAttack
+from reanon_core.attacks.location import LocationAttack
 from reanon_core.attacks.propagation import PropagationAttack
 from reanon_core.attacks.subsets import SubsetsAttack
 from reanon_core.attacks.worlds import WorldsAttack
@@ -89,12 +91,14 @@ ATTACKS: dict[str, type[Attack]] = {
     "subsets": SubsetsAttack,
     "risk": ExactRisk,
     "compromised": CompromisedAttack,
+    "insider": InsiderAttack,
     "propagation": PropagationAttack,
     "linear": LinearAttack,
     "background": BackgroundAttack,
     "worlds": WorldsAttack,
     "algorithm": AlgorithmAttack,
     "linkage": LinkageAttack,
+    "location": LocationAttack,
 }
 
 SERIES_ATTACK = "intersection"

@@ -44,6 +44,7 @@ class SharedBoxes:
         box, count = (entry.release.group, entry.release.boxes.count) if rows is None else (rows.box, rows.boxes.count)
         sizes = np.bincount(box, minlength=count)
         small = int(np.count_nonzero(sizes < self.k))
-        observed = {"boxes": count, "smallest box": int(sizes.min()) if len(sizes) else 0, "boxes too small": small}
+        smallest = int(sizes.min()) if len(sizes) else 0
+        observed: dict[str, float] = {"boxes": count, "smallest box": smallest, "boxes too small": small}
         sentence = f"every box is shared by at least {self.k} rows"
         return Verdict(self.name, small == 0, small, observed, sentence=sentence), memory

@@ -203,6 +203,5 @@ def write_json(
             {"attack": found.attack, "exposed": found.exposed, "of": found.of, "note": found.note, **found.extra}
             for found in findings
         ],
-        "not_tested": dict(left_out),
-    }
+    } | ({"not_tested": dict(left_out)} if left_out else {})
     write_json_file(path, document)

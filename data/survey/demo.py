@@ -13,9 +13,8 @@ from pathlib import Path
 import dagster as dg
 import numpy as np
 
+from reanon_core.attacks.location import LOCATED, NEIGHBOUR, PEOPLE, REPLAY
 from reanon_core.catalog import build_attack, build_technique
-from reanon_core.checks.k_over_history import KOverHistory
-from reanon_core.judgement import history_verdicts
 from reanon_core.metrics.query_error import CountingQueryError
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
@@ -36,11 +35,10 @@ HERE = Path(__file__).parent
 FORMS = {"boxes": HERE / "series.yaml", "decoupled": HERE.parent / "survey-decoupled" / "series.yaml"}
 YEARS = [str(year) for year in range(2003, 2011)]
 PLOT = Path("build") / "demo.png"
-COLOURS = {"naive": "#c0543c", "boxes": "#4f6d7a", "decoupled": "#e0a030"}
+COLOURS = {"naive": "#c0543c", "boxes": "#4f6d7a", "decoupled": "#e0a030", "replayed": "#7a4f6d"}
 METRIC = CountingQueryError(queries=10_000)
-FEW = "people whose boxes hold fewer together"
 Numbers = dict[str, list[float]]
-"""The three ways, each with one number for each release."""
+"""The ways, each with one number for each release."""
 
 
 def main() -> int:
@@ -57,15 +55,19 @@ def main() -> int:
         m = int(str(series["boxes"].parameters["m"]))
         ledgers = {"naive": naive(ledgers["boxes"], m), **ledgers}
         k = series["decoupled"].config.publish.k
-        exposed, error, few = exposures(ledgers), errors(ledgers), small_boxes(ledgers, k)
+        exposed, error, places = exposures(ledgers), errors(ledgers), located({form: ledgers[form] for form in FORMS})
+        notes = stronger_adversaries({form: ledgers[form] for form in FORMS})
     years = YEARS[: len(error["boxes"])]
-    show(ledgers, years, (exposed, error, few), f"Household survey, yearly, m = {m}, k = {k}")
+    show(ledgers, years, (exposed, error, places), f"Household survey, yearly, m = {m}, k = {k}")
     withheld = sum(record.withheld for one in series.values() for record in read_view(one).records)
     say("exposed: people whose industry is certain once the releases so far are intersected", quiet=False)
     say("off by: the median error of 10,000 random counting queries", quiet=False)
-    say(f"below k: people whose boxes of all releases together hold fewer than {k} people", quiet=False)
+    say("located: people with one place (group and box) left, for a neighbour who knows only them", quiet=False)
+    say("replayed: the same, for somebody who knows everyone and computes everyone's box", quiet=False)
+    for line in notes:
+        say(line, quiet=False)
     say(f"withheld by boxes and decoupled: {withheld:,} people", quiet=False)
-    draw(years, (exposed, error, few), PLOT)
+    draw(years, (exposed, error, places), PLOT)
     say(
         f"the plot is {PLOT}; the releases are in data/survey/published and data/survey-decoupled/published",
         quiet=False,
@@ -120,31 +122,42 @@ def errors(ledgers: dict[str, Ledger]) -> Numbers:
     }
 
 
-def small_boxes(ledgers: dict[str, Ledger], k: int) -> Numbers:
-    """The share of people whose boxes of all releases so far hold fewer than k people together."""
-    judge = KOverHistory(k=k, share=0.0)
-    return {
-        way: [
-            verdict.observed[FEW] / max(1.0, verdict.observed["people"])
-            for verdict in history_verdicts(judge, ledger.entries)
-        ]
+def located(ledgers: dict[str, Ledger]) -> Numbers:
+    """The share of people with one place left in the releases so far: for a neighbour, and after a replay of boxes."""
+    found: Numbers = {}
+    attack = build_attack("location")
+    for way, ledger in ledgers.items():
+        history, presences = ledger.history(), ledger.knowledge(groups_known=False).presences
+        for n in range(1, len(presences) + 1):
+            told = attack.run(History(history.schema, history.releases[:n]), Knowledge(presences[:n])).extra
+            for adversary, column in ((NEIGHBOUR, way), (REPLAY, "replayed")):
+                if f"{LOCATED}, {adversary}" in told:
+                    found.setdefault(column, []).append(told[f"{LOCATED}, {adversary}"] / max(1.0, told[PEOPLE]))
+    return found
+
+
+def stronger_adversaries(ledgers: dict[str, Ledger]) -> list[str]:
+    """Where people may be in the latest release, and what one person who tells their value makes of the others."""
+    return [
+        f"{name}, {way}: {build_attack(name).run(ledger.history(), ledger.knowledge()).note}"
+        for name in ("location", "insider")
         for way, ledger in ledgers.items()
-    }
+    ]
 
 
 def show(ledgers: dict[str, Ledger], years: Sequence[str], numbers: tuple[Numbers, ...], title: str) -> None:
     """Print a line for each release."""
-    exposed, error, few = numbers
+    exposed, error, places = numbers
     headings = ["release", "people"]
     columns = [list(years), [f"{entry.snapshot.size:,}" for entry in ledgers["boxes"].entries]]
     shown: list[tuple[str, Numbers, Callable[[float], str]]] = [
         ("exposed", exposed, lambda count: f"{count:,.0f}"),
         ("off by", error, percentage),
-        ("below k", few, percentage),
+        ("located", places, percentage),
     ]
     for heading, measured, written in shown:
         for way, values in measured.items():
-            headings.append(f"{heading}\n{way}")
+            headings.append(way if way == "replayed" else f"{heading}\n{way}")
             columns.append([written(value) for value in values])
     for form in FORMS:
         headings.append(f"counterfeits\n{form}")
@@ -159,7 +172,7 @@ def draw(years: Sequence[str], numbers: tuple[Numbers, ...], path: Path) -> None
 
     figure = Figure(figsize=(11, 3.2), dpi=110, layout="constrained")
     canvas = FigureCanvasAgg(figure)
-    titles = ("people exposed", "a typical count is off by (%)", "people below k over the history (%)")
+    titles = ("people exposed", "a typical count is off by (%)", "people with one place left (%)")
     for axes, title, measured, scale in zip(figure.subplots(1, 3), titles, numbers, (1, 100, 100), strict=True):
         for way, values in measured.items():
             style = "--" if way == "boxes" else "-"  # where lines cover each other, both are seen

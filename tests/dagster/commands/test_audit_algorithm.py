@@ -115,4 +115,4 @@ def test_a_series_in_memory_is_read_too() -> None:
     naive.publish(pd.DataFrame(FIRST), name="r1")
     naive.publish(pd.DataFrame(SECOND), name="r2")
     audit = naive.audit(attacks=["algorithm"]).to_pandas()
-    assert audit["note"].tolist()[-1].startswith("not run: the releases must keep the signature of each person")
+    assert audit["note"].tolist()[-1].startswith("not tested: the releases must keep the signature of each person")

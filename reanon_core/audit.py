@@ -71,7 +71,7 @@ def audit_table(
             found = with_truth(attack.run(ledger.history(), knowledge), ledger, knowledge)
             answer = {"exposed": found.exposed, "of": found.of, "note": found.note}
         except InvalidParameter as error:
-            answer = {"note": f"not run: {error}"}
+            answer = {"note": f"not tested: {error}"}
         rows.append({"kind": "attack", "name": attack.name, **answer})
     counts = [(name, pa.int64()) for name in ("violations", "exposed", "of")]
     texts = [(name, pa.string()) for name in ("kind", "name", "release")]

@@ -10,9 +10,11 @@ from reanon_core.attacks.background import BackgroundAttack
 from reanon_core.attacks.compromised import CompromisedAttack
 from reanon_core.attacks.difference import DifferenceAttack
 from reanon_core.attacks.exact_risk import ExactRisk
+from reanon_core.attacks.insider import InsiderAttack
 from reanon_core.attacks.intersection import IntersectionAttack
 from reanon_core.attacks.linear import LinearAttack
 from reanon_core.attacks.linkage import LinkageAttack
+from reanon_core.attacks.location import LocationAttack
 from reanon_core.attacks.propagation import PropagationAttack
 from reanon_core.attacks.subsets import SubsetsAttack
 from reanon_core.attacks.worlds import WorldsAttack
@@ -27,6 +29,7 @@ from reanon_core.checks.linear import Linear
 from reanon_core.checks.m_invariance import MInvariance as MInvarianceCheck
 from reanon_core.checks.m_uniqueness import MUniqueness
 from reanon_core.checks.possible_worlds import PossibleWorlds
+from reanon_core.checks.shared_boxes import SharedBoxes
 from reanon_core.checks.t_closeness import TCloseness
 from reanon_core.checks.weak_m_invariance import WeakMInvariance
 from reanon_core.checks.well_formedness import WellFormedness
@@ -69,6 +72,7 @@ CHECKS: dict[str, type[Check]] = {
     "well-formedness": WellFormedness,
     "k-anonymity": KAnonymity,
     "k-over-history": KOverHistory,
+    "shared-boxes": SharedBoxes,
     "l-diversity": LDiversity,
     "t-closeness": TCloseness,
     "m-uniqueness": MUniqueness,
@@ -88,12 +92,14 @@ ATTACKS: dict[str, type[Attack]] = {
     "subsets": SubsetsAttack,
     "risk": ExactRisk,
     "compromised": CompromisedAttack,
+    "insider": InsiderAttack,
     "propagation": PropagationAttack,
     "linear": LinearAttack,
     "background": BackgroundAttack,
     "worlds": WorldsAttack,
     "algorithm": AlgorithmAttack,
     "linkage": LinkageAttack,
+    "location": LocationAttack,
 }
 
 SERIES_ATTACK = "intersection"

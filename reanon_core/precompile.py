@@ -94,7 +94,8 @@ def compile_decoupled_form() -> None:
     judge_promises(technique, ledger)
     for metric in ("query-error", "relations"):
         METRICS[metric]().measure(ledger.entries[-1], np.random.default_rng(0))
-    build_attack("linkage").run(ledger.history(), ledger.knowledge())
+    for attack in ("linkage", "location", "insider"):
+        build_attack(attack).run(ledger.history(), ledger.knowledge())
 
 
 def compile_releases_in_parts() -> None:

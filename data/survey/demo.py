@@ -1,7 +1,8 @@
 """`make demo`: eight yearly releases of a synthetic survey in three ways, and what an adversary learns from each.
 
-*boxes* and *decoupled* are reanon's two forms of m-invariance, published through Dagster. *naive* is made in memory:
-Mondrian, with m people and m industries in every group, and no memory of earlier releases.
+*paper* is m-invariance as in the paper and *reanon* what a series gets that says nothing but m, both published through
+Dagster. *naive* is made in memory: Mondrian, with m people and m industries in every group, and no memory of earlier
+releases.
 """
 
 import subprocess
@@ -13,9 +14,8 @@ from pathlib import Path
 import dagster as dg
 import numpy as np
 
-from reanon_core.catalog import build_attack, build_technique
-from reanon_core.checks.k_over_history import KOverHistory
-from reanon_core.judgement import history_verdicts
+from reanon_core.adversary_knowledge import with_algorithm
+from reanon_core.catalog import SOURCE_ATTACK, build_attack, build_technique
 from reanon_core.metrics.query_error import CountingQueryError
 from reanon_core.metrics.relations import RelationsKept
 from reanon_core.model.history import History
@@ -24,7 +24,6 @@ from reanon_core.model.ledger import Ledger
 from reanon_core.replay import replay
 from reanon_dagster.commands.output import progress, say, table
 from reanon_dagster.definitions import series_definitions
-from reanon_dagster.releasing.frozen_settings import continued
 from reanon_dagster.releasing.query_error import WORKLOAD_SEED, percentage, whole_percent
 from reanon_dagster.releasing.release_order import ready_release
 from reanon_dagster.releasing.series_view import read_view
@@ -34,14 +33,22 @@ from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened
 
 HERE = Path(__file__).parent
-FORMS = {"boxes": HERE / "series.yaml", "decoupled": HERE.parent / "survey-decoupled" / "series.yaml"}
+NAIVE, PAPER, REANON = "naive", "paper", "reanon"
+PUBLISHED = {PAPER: HERE.parent / "survey-paper" / "series.yaml", REANON: HERE / "series.yaml"}
 YEARS = [str(year) for year in range(2003, 2011)]
 PLOT = Path("build") / "demo.png"
-COLOURS = {"naive": "#c0543c", "boxes": "#4f6d7a", "decoupled": "#e0a030"}
+COLOURS = {NAIVE: "#c0543c", PAPER: "#4f6d7a", REANON: "#e0a030"}
 METRIC = CountingQueryError(queries=10_000)
-FEW = "people whose boxes hold fewer together"
-Numbers = dict[str, list[float]]
+Ways = dict[str, list[float]]
 """The three ways, each with one number for each release."""
+Numbers = tuple[Ways, Ways, Ways]
+"""People exposed, relations kept, and how far off a count is."""
+WORDS = (
+    "exposed: people whose industry is certain to somebody who has all releases so far,",
+    "  knows who is in each, and has read the program (naive: who has not)",
+    "kept: how much of the relations of quasi-identifiers and industry is seen",
+    "off by: the median error of 10,000 random counting queries",
+)
 
 
 def main() -> int:
@@ -50,30 +57,24 @@ def main() -> int:
         say(f"writing {len(YEARS)} snapshots of 7,000 synthetic people", quiet=False)
         generate = [sys.executable, str(HERE / "generate.py"), "--years", str(len(YEARS))]
         subprocess.run(generate, check=True)  # noqa: S603  our own script
-    series = {form: continued(load_series(path)) for form, path in FORMS.items()}
-    for form, path in FORMS.items():
-        publish(series[form], path)
-    with progress("attacking all three", quiet=False):
-        ledgers = {form: ledger_of(one) for form, one in series.items()}
-        m = int(str(series["boxes"].parameters["m"]))
-        ledgers = {"naive": naive(ledgers["boxes"], m), **ledgers}
-        k = series["decoupled"].config.publish.k
-        numbers = exposures(ledgers), relations(ledgers), errors(ledgers), small_boxes(ledgers, k)
-    years = YEARS[: len(ledgers["boxes"].entries)]
-    show(ledgers, years, numbers, f"Household survey, yearly, m = {m}, k = {k}")
-    fakes = " and ".join(f"{sum(entry.auxiliary.total for entry in ledgers[form].entries):,}" for form in FORMS)
-    withheld = sum(record.withheld for one in series.values() for record in read_view(one).records)
-    say("exposed: people whose industry is certain once the releases so far are intersected", quiet=False)
-    say("kept: how much of the relations of quasi-identifiers and industry a reader of the release sees", quiet=False)
-    say("off by: the median error of 10,000 random counting queries", quiet=False)
-    say(f"below k: people whose boxes of all releases together hold fewer than {k} people", quiet=False)
-    say(f"counterfeits of boxes and decoupled, in all years: {fakes}", quiet=False)
-    say(f"withheld by boxes and decoupled: {withheld:,} people", quiet=False)
-    draw(years, numbers, PLOT)
-    say(
-        f"the plot is {PLOT}; the releases are in data/survey/published and data/survey-decoupled/published",
-        quiet=False,
-    )
+    series = {way: load_series(path) for way, path in PUBLISHED.items()}
+    for way, path in PUBLISHED.items():
+        publish(series[way], path)
+    with progress("attacking all three", quiet=False) as step:
+        own = {way: ledger_of(one) for way, one in series.items()}
+        m = int(str(series[REANON].parameters["m"]))
+        ledgers = {NAIVE: naive(own[REANON], m), **own}
+        step("people exposed")
+        exposed = exposures(ledgers, series)
+        step("relations and counts")
+        numbers = exposed, relations(ledgers), errors(ledgers)
+        step("insiders")
+        notes = insiders(own)
+    show(ledgers, YEARS[: len(own[REANON].entries)], numbers, f"Household survey, yearly, m = {m}")
+    for line in (*WORDS, *notes, cost(own)):
+        say(line, quiet=False)
+    draw(YEARS[: len(own[REANON].entries)], numbers, PLOT)
+    say(f"the plot is {PLOT}; the releases are in data/survey/published", quiet=False)
     return 0
 
 
@@ -103,20 +104,35 @@ def naive(ledger: Ledger, m: int) -> Ledger:
     return replay(mondrian, [entry.snapshot for entry in ledger.entries], np.random.default_rng(0), memory=False)
 
 
-def exposures(ledgers: dict[str, Ledger]) -> Numbers:
-    """How many people the releases up to each one expose to an intersection."""
-    found: Numbers = {}
+def exposures(ledgers: dict[str, Ledger], series: dict[str, Series]) -> Ways:
+    """How many people the releases up to each one expose: to an intersection, or to a reader of the program.
+
+    The attack `algorithm` cannot read reanon's default, of which the theorem says that it exposes no one.
+    """
+    found: Ways = {}
     for way, ledger in ledgers.items():
         history, presences = ledger.history(), ledger.knowledge().presences
-        attack = build_attack("intersection")
-        found[way] = [
-            attack.run(History(history.schema, history.releases[:n]), Knowledge(presences[:n])).exposed
-            for n in range(1, len(presences) + 1)
-        ]
+        attack, so_far = build_attack("intersection"), []
+        for n in range(1, len(presences) + 1):
+            exposed = attack.run(History(history.schema, history.releases[:n]), Knowledge(presences[:n])).exposed
+            so_far.append(float(max(exposed, read(Ledger(ledger.entries[:n]), series[way]) if way == PAPER else 0)))
+        found[way] = so_far
     return found
 
 
-def errors(ledgers: dict[str, Ledger]) -> Numbers:
+def read(ledger: Ledger, series: Series) -> int:
+    """How many people these releases expose to a reader of the program."""
+    knowledge = with_algorithm(series.technique, ledger, ledger.knowledge(people_only=True))
+    return build_attack(SOURCE_ATTACK).run(ledger.history(), knowledge).exposed
+
+
+def relations(ledgers: dict[str, Ledger]) -> Ways:
+    """How much of the relations each release keeps."""
+    rng = np.random.default_rng(WORKLOAD_SEED)
+    return {way: [RelationsKept().measure(entry, rng) for entry in ledger.entries] for way, ledger in ledgers.items()}
+
+
+def errors(ledgers: dict[str, Ledger]) -> Ways:
     """How far off a typical count from each release is, with more queries than `reanon publish` asks."""
     return {
         way: [METRIC.measure(entry, np.random.default_rng(WORKLOAD_SEED)) for entry in ledger.entries]
@@ -124,56 +140,44 @@ def errors(ledgers: dict[str, Ledger]) -> Numbers:
     }
 
 
-def relations(ledgers: dict[str, Ledger]) -> Numbers:
-    """How much of the relations each release keeps."""
-    rng = np.random.default_rng(WORKLOAD_SEED)
-    return {way: [RelationsKept().measure(entry, rng) for entry in ledger.entries] for way, ledger in ledgers.items()}
-
-
-def small_boxes(ledgers: dict[str, Ledger], k: int) -> Numbers:
-    """The share of people whose boxes of all releases so far hold fewer than k people together."""
-    judge = KOverHistory(k=k, share=0.0)
-    return {
-        way: [
-            verdict.observed[FEW] / max(1.0, verdict.observed["people"])
-            for verdict in history_verdicts(judge, ledger.entries)
-        ]
+def insiders(ledgers: dict[str, Ledger]) -> list[str]:
+    """What one person who tells their industry makes of the others, if everyone's group is known."""
+    return [
+        f"insider, {way}: {build_attack('insider').run(ledger.history(), ledger.knowledge()).note}"
         for way, ledger in ledgers.items()
-    }
-
-
-def show(ledgers: dict[str, Ledger], years: Sequence[str], numbers: tuple[Numbers, ...], title: str) -> None:
-    """Print a line for each release."""
-    exposed, kept, error, few = numbers
-    headings = ["release", "people"]
-    columns = [list(years), [f"{entry.snapshot.size:,}" for entry in ledgers["boxes"].entries]]
-    shown: list[tuple[str, Numbers, Callable[[float], str]]] = [
-        ("exposed", exposed, lambda count: f"{count:,.0f}"),
-        ("kept", kept, whole_percent),
-        ("off by", error, percentage),
-        ("below k", few, percentage),
     ]
-    for heading, measured, written in shown:
+
+
+def cost(ledgers: dict[str, Ledger]) -> str:
+    """The counterfeits and withheld people of the latest release."""
+    last = {way: ledger.entries[-1] for way, ledger in ledgers.items()}
+    each = (f"{way} {one.auxiliary.total:,} and {one.withheld:,}" for way, one in last.items())
+    return f"counterfeits and withheld people in the latest release: {', '.join(each)}"
+
+
+def show(ledgers: dict[str, Ledger], years: Sequence[str], numbers: Numbers, title: str) -> None:
+    """Print a line for each release."""
+    headings, columns = ["", "people"], [list(years), [f"{one.snapshot.size:,}" for one in ledgers[REANON].entries]]
+    written: list[Callable[[float], str]] = [lambda count: f"{count:,.0f}", whole_percent, percentage]
+    for heading, measured, text in zip(("exposed", "kept", "off by"), numbers, written, strict=True):
         for way, values in measured.items():
-            headings.append(f"{heading}\n{way}")
-            columns.append([written(value) for value in values])
+            headings.append(f"{heading if way == NAIVE else ''}\n{way}")
+            columns.append([text(value) for value in values])
     table(headings, list(zip(*columns, strict=True)), quiet=False, title=title)
 
 
-def draw(years: Sequence[str], numbers: tuple[Numbers, ...], path: Path) -> None:
-    """The four numbers over the releases, as lines."""
+def draw(years: Sequence[str], numbers: Numbers, path: Path) -> None:
+    """The three numbers over the releases, as lines."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(14, 3.2), dpi=110, layout="constrained")
+    figure = Figure(figsize=(11, 3.2), dpi=110, layout="constrained")
     canvas = FigureCanvasAgg(figure)
-    titles = ("people exposed", "relations kept (%)", "a typical count is off by (%)", "people below k (%)")
-    scales = (1, 100, 100, 100)
-    for axes, title, measured, scale in zip(figure.subplots(1, 4), titles, numbers, scales, strict=True):
+    titles = ("people exposed", "relations kept (%)", "a typical count is off by (%)")
+    for axes, title, measured, scale in zip(figure.subplots(1, 3), titles, numbers, (1, 100, 100), strict=True):
         for way, values in measured.items():
-            style = "--" if way == "boxes" else "-"  # where lines cover each other, both are seen
             points = [scale * value for value in values]
-            axes.plot(years, points, marker="o", markersize=3, label=way, color=COLOURS[way], linestyle=style, zorder=3)
+            axes.plot(years, points, marker="o", markersize=3, label=way, color=COLOURS[way], zorder=3)
         axes.set_title(title, fontsize=10)
         axes.set_ylim(bottom=0)
         axes.tick_params(labelsize=8)

@@ -73,12 +73,11 @@ class AlgorithmAttack:
             tally.add(reading)
         everyone = _people_of([presence.persons for presence in knowledge.presences])
         if everyone and not tally.numbers["readings"]:
-            raise InvalidParameter(
-                Problem(
-                    "the attack algorithm",
-                    "be given releases that it can read",
-                    help="these are too large for it, or were made with other parameters",
-                )
+            raise _unreadable("these are too large for it, or were made with other parameters")
+        if everyone and tally.numbers["releases left out"] == len(knowledge.presences):
+            raise _unreadable(
+                "these were made with other parameters, or by chance row by row (partial blocks, or the median with "
+                "blocks or episodes), so that what is proved of them is not tested"
             )
         persons, inferred = tally.exposed()
         people = tally.people()
@@ -91,6 +90,10 @@ class AlgorithmAttack:
             note=tally.note(everyone, people),
             extra=tally.named_numbers(people),
         )
+
+
+def _unreadable(why: str) -> InvalidParameter:
+    return InvalidParameter(Problem("the attack algorithm", "be given releases that it can read", help=why))
 
 
 @dataclass

@@ -21,7 +21,7 @@ LEAST, MOST = MISSING + 1, 2**31 - 1
 
 @dataclass(frozen=True, kw_only=True)
 class KOverHistory:
-    """Every box is shared by k rows, and the intersection of a person's boxes holds k people for a share of people.
+    """The intersection of a person's boxes holds k people, for a share of people.
 
     The intersection is over all releases that show the person. If the person's value of an attribute has changed since
     the last of them, and k people or more who are shown again changed by as much, then it moves as far: people age
@@ -32,15 +32,15 @@ class KOverHistory:
     needs_knowledge: ClassVar[bool] = False
 
     k: int
-    """The least number of rows of a box, and of people in an intersection; at least 2."""
+    """The least number of people in an intersection; at least 2."""
     share: float = 0.95
-    """The least share of published people whose intersection holds k people."""
+    """The least share of published people whose intersection holds k people; above 0, or nothing would be promised."""
 
     def __post_init__(self) -> None:
         """Check the ranges."""
         problems = [] if self.k >= 2 else [Problem("k", "be at least 2", str(self.k))]
-        if not 0 <= self.share <= 1:
-            problems.append(Problem("share", "be between 0 and 1", str(self.share)))
+        if not 0 < self.share <= 1:
+            problems.append(Problem("share", "be above 0, and at most 1", str(self.share)))
         require(problems, InvalidParameter)
 
     def initial_memory(self) -> Memory:
@@ -50,35 +50,25 @@ class KOverHistory:
 
     @coded_memory
     def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
-        """Count the rows of each box, intersect each person's boxes with the earlier ones, and count who is inside."""
+        """Intersect each person's boxes with the earlier ones, and count who is inside."""
         place, strangers = _places(entry)
         if lost := unreadable(entry) + strangers + unreadable_person_rows(entry):
             return unreadable_verdict(self.name, lost), memory
         box, boxes = _published_boxes(entry)
         qi = entry.snapshot.qi[:, place]
         sides, after = _remembered(entry.trace.persons, qi, _sides(boxes, box), memory, self.k)
-        sizes = np.bincount(_all_rows(entry), minlength=boxes.count)
-        small = int(np.count_nonzero(sizes < self.k))
         held = count_inside(index_people(entry.snapshot.qi), sides, self.k)
         few = int(np.count_nonzero(held < self.k))
         enough = few <= (1 - self.share) * len(held)
         observed: dict[str, float] = {
-            "boxes": boxes.count,
-            "smallest box": int(sizes.min()) if len(sizes) else 0,
-            "boxes too small": small,
             "people": len(held),
             "people whose boxes hold fewer together": few,
         }
-        violations = small + (0 if enough else few)
-        return Verdict(self.name, violations == 0, violations, observed, sentence=self._sentence()), after
-
-    def _sentence(self) -> str:
-        if not self.share:
-            return f"every box is shared by at least {self.k} rows"
-        return (
-            f"every box is shared by at least {self.k} rows, and for at least {self.share:.0%} of people the boxes of "
-            f"all releases together hold {self.k} people of the table"
+        sentence = (
+            f"for at least {self.share:.0%} of people the boxes of all releases together hold {self.k} people of the "
+            "table"
         )
+        return Verdict(self.name, enough, 0 if enough else few, observed, sentence=sentence), after
 
 
 def _places(entry: Entry) -> tuple[Int64, int]:
@@ -96,12 +86,6 @@ def _published_boxes(entry: Entry) -> tuple[Int32, Boxes]:
     if rows is None or entry.trace.person_rows is None:
         return entry.release.group[entry.trace.rows], entry.release.boxes
     return rows.box[entry.trace.person_rows], rows.boxes
-
-
-def _all_rows(entry: Entry) -> Int32:
-    """The box of each published row."""
-    rows = entry.release.person_rows
-    return entry.release.group if rows is None else rows.box
 
 
 def _sides(boxes: Boxes, box: Int32) -> Sides:

@@ -21,13 +21,15 @@ class Presence:
     persons: Int64  # [n] ascending
     qi: Int32  # [d, n] codes
     group: Int32 | None = None  # [n] the group of each, for an adversary who knows it
+    box: Int32 | None = None  # [n] the box of each in a decoupled release: a function of what is known of everyone
 
     def __post_init__(self) -> None:
         """Freeze the arrays."""
         object.__setattr__(self, "persons", frozen(self.persons, np.int64))
         object.__setattr__(self, "qi", frozen(self.qi, np.int32))
-        if self.group is not None:
-            object.__setattr__(self, "group", frozen(self.group, np.int32))
+        for name in ("group", "box"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, frozen(getattr(self, name), np.int32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +66,8 @@ class Knowledge:
     """The adversary's background knowledge about sensitive values; None if none is declared."""
     readings: Callable[[], Iterator[Reading]] | None = None
     """What follows from the source of the technique; None if the technique is not known, or not readable."""
+    insiders: Callable[[], Compromised] | None = None
+    """Some people with their values, each of whom might tell theirs; None if no value is at hand."""
 
     @property
     def groups_known(self) -> bool:

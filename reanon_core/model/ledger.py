@@ -2,21 +2,24 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
-from reanon_core.model.arrays import Bool, Int64, forget_pages, joint_slices, slices
+from reanon_core.model.arrays import Bool, Int32, Int64, forget_pages, joint_slices, slices
 from reanon_core.model.codebook import Codebook
 from reanon_core.model.history import History, Published
 from reanon_core.model.knowledge import Compromised, Knowledge, Presence
-from reanon_core.model.release import Auxiliary, Release
+from reanon_core.model.release import UNPUBLISHED, Auxiliary, Release
 from reanon_core.model.snapshot import INVENTED, REMEMBERED, Snapshot
 from reanon_core.model.trace import Trace, Witness
 
 PART = 1 << 18
 """How many people of the trace are looked up at a time."""
 EVERYONE = slice(None)
+INSIDERS = 200
+"""How many people are tried as insiders, each alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,14 +87,17 @@ class Entry:
         if people_only and self.snapshot.origin is None:
             return Presence(persons, np.empty((0, len(persons)), np.int32))
         published = self.snapshot.persons.searchsorted(persons)
+        own, shown = self.release.person_rows, self.trace.person_rows
+        box = None if own is None or shown is None else own.box[shown[part]]
         if self.snapshot.origin is not None:
             real = self.snapshot.origin[published] != INVENTED
             persons, rows, published = persons[real], rows[real], published[real]
+            box = None if box is None else box[real]
         if people_only:
             return Presence(persons, np.empty((0, len(persons)), np.int32))
         # Where rows have boxes of their own, the group is left out: it would reveal the value.
         group = self.release.group[rows] if groups_known and self.release.grouped else None
-        return Presence(persons, self.snapshot.qi[:, published], group)
+        return Presence(persons, self.snapshot.qi[:, published], group, box)
 
     def forget_pages(self) -> None:
         """Let the operating system take the memory back, if the arrays are mapped from columns on disk."""
@@ -138,7 +144,7 @@ class Ledger:
         """
         presences = tuple(entry.presence(groups_known=groups_known, people_only=people_only) for entry in self.entries)
         known = Compromised.none() if compromised is None else compromised
-        return Knowledge(presences, known)
+        return Knowledge(presences, known, insiders=None if people_only else partial(self.spread, INSIDERS))
 
     def knowledge_in_parts(self, people: int, *, groups_known: bool = True) -> Iterator[Knowledge]:
         """The same without compromised people, about at most so many people at a time, but at least one of a release.
@@ -163,14 +169,29 @@ class Ledger:
         """
         if share == 0:
             return Compromised.none()
+        everyone, value, steady = self._steady_people()
+        sample = np.sort(rng.choice(steady, min(len(steady), round(share * len(everyone))), replace=False))
+        return Compromised(everyone[sample], value[sample])
+
+    def spread(self, count: int) -> Compromised:
+        """At most so many people with their values, evenly over the order of the pseudonyms, which are random.
+
+        People whose value changed are left out.
+        """
+        everyone, value, steady = self._steady_people()
+        sample = steady[np.unique(np.linspace(0, max(0, len(steady) - 1), min(count, len(steady))).astype(np.int64))]
+        return Compromised(everyone[sample], value[sample])
+
+    def _steady_people(self) -> tuple[Int64, Int32, Int64]:
+        """Everyone ever published with a value, one value of each, and the places of those who have no other."""
         persons = np.concatenate([np.empty(0, np.int64), *(entry.trace.persons for entry in self.entries)])
         values = np.concatenate(
             [np.empty(0, np.int32), *(entry.release.sensitive[entry.trace.rows] for entry in self.entries)]
         )
+        shown = values != UNPUBLISHED  # some releases may show no sensitive value
+        persons, values = persons[shown], values[shown]
         everyone, first, place = np.unique(persons, return_index=True, return_inverse=True)
         value = values[first]
         changed = np.zeros(len(everyone), np.bool_)
         changed[place[values != value[place]]] = True
-        steady = np.flatnonzero(~changed)
-        sample = np.sort(rng.choice(steady, min(len(steady), round(share * len(everyone))), replace=False))
-        return Compromised(everyone[sample], value[sample])
+        return everyone, value, np.flatnonzero(~changed)

@@ -22,7 +22,7 @@ from reanon_core.recoding.person_boxes import box_people
 DECOUPLED_K = 10
 """How many people share a box, if nothing else is said."""
 BOX_MEMORY = 360
-"""The bytes of memory that the boxes of people take for each of them, with what their check remembers."""
+"""The bytes of memory that the boxes of people take for each of them, measured with a check that remembered them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +106,8 @@ class Decoupled:
 
     def promises(self) -> tuple[Promise, ...]:
         """What the technique promises, and k people in every box."""
-        # The share over the history is measured, not promised: a release cannot bring back people who have left.
-        return (*self.technique.promises(), Promise("k-over-history", {"k": self.k, "share": 0.0}))
+        # A width in one release. Over the history nothing is promised of k: no release brings back people who left.
+        return (*self.technique.promises(), Promise("shared-boxes", {"k": self.k}))
 
     def accepts(self, schema: Schema) -> None:
         """Refuse what the technique refuses, and a sensitive column whose name the values need for themselves.

@@ -1,9 +1,6 @@
 """A release that is not published, refused or skipped: the reason stands where a steward looks for it."""
 
-import time
-
 import dagster as dg
-from dagster._core.execution.backfill import BulkActionStatus
 
 BACKFILL = "dagster/backfill"
 """The tag with which Dagster marks the runs of a backfill."""
@@ -23,14 +20,10 @@ def in_backfill(context: dg.AssetExecutionContext) -> bool:
 
 
 def skip(context: dg.AssetExecutionContext, asset: dg.AssetKey, reason: str) -> None:
-    """Record the reason, and cancel what is left of the backfill: every later release builds on this one.
+    """Record the reason; the run succeeds and materializes nothing, so that no partition turns red.
 
-    A backfill over assets in which a run ends without a materialization ends as failed unless it is canceled. It is
-    canceled at once: while it is `CANCELING`, the daemon would terminate this run, and the chain allows no other.
+    The daemon finds that the later releases can never start, and ends the backfill as failed. Nothing of the backfill
+    is edited here: the daemon writes its own copy at every tick, and would lose the edit or bring it back.
     """
     context.log.info(f"skipped: {reason}")
     record_reason(context, asset, "skipped", reason)
-    backfill = context.instance.get_backfill(context.run.tags[BACKFILL])
-    if backfill is not None and backfill.is_asset_backfill and backfill.status == BulkActionStatus.REQUESTED:
-        canceled = backfill.with_status(BulkActionStatus.CANCELED).with_end_timestamp(time.time())
-        context.instance.update_backfill(canceled)

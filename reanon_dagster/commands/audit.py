@@ -71,8 +71,8 @@ def run(options: argparse.Namespace) -> int:
         step("verifying the published folder")
         flaws, strays = published_flaws(series)
     warn_of_left_out(left_out)
-    show_answers(series.title, verdicts, findings, quiet=options.quiet)
-    write_json(options.json, verdicts, findings)
+    show_answers(series.title, verdicts, findings, left_out, quiet=options.quiet)
+    write_json(options.json, verdicts, findings, left_out)
     _require_sound(series, records[-1].release, verdicts, flaws, strays)
     return 0
 
@@ -154,8 +154,15 @@ def warn_of_left_out(attacks: Mapping[str, str]) -> None:
         warn(f"attack {name} was left out: {why}")
 
 
-def show_answers(title: str, verdicts: Sequence[ReleaseVerdict], findings: Sequence[Findings], *, quiet: bool) -> None:
-    """Print the answers as two tables."""
+def show_answers(
+    title: str,
+    verdicts: Sequence[ReleaseVerdict],
+    findings: Sequence[Findings],
+    left_out: Mapping[str, str],
+    *,
+    quiet: bool,
+) -> None:
+    """Print the answers as two tables. What was not tested has no number, and says why."""
     rows = []
     for check in dict.fromkeys(one.verdict.check for one in verdicts):
         its_own = [one for one in verdicts if one.verdict.check == check]
@@ -166,11 +173,17 @@ def show_answers(title: str, verdicts: Sequence[ReleaseVerdict], findings: Seque
     if rows:
         table(("check", "answer", "violations", "rule"), rows, quiet=quiet, title=f"{title}: checks")
     attacks = [(found.attack, f"{found.exposed:,}", f"{found.of:,}", found.note) for found in findings]
+    attacks += [(name, "not tested", "", why) for name, why in left_out.items()]
     if attacks:
         table(("attack", "exposed", "of", "note"), attacks, quiet=quiet, title=f"{title}: attacks")
 
 
-def write_json(path: Path | None, verdicts: Sequence[ReleaseVerdict], findings: Sequence[Findings]) -> None:
+def write_json(
+    path: Path | None,
+    verdicts: Sequence[ReleaseVerdict],
+    findings: Sequence[Findings],
+    left_out: Mapping[str, str],
+) -> None:
     """Write the answers for a program: aggregates only, no person."""
     if path is None:
         return
@@ -189,5 +202,5 @@ def write_json(path: Path | None, verdicts: Sequence[ReleaseVerdict], findings: 
             {"attack": found.attack, "exposed": found.exposed, "of": found.of, "note": found.note, **found.extra}
             for found in findings
         ],
-    }
+    } | ({"not_tested": dict(left_out)} if left_out else {})
     write_json_file(path, document)

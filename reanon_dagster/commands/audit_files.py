@@ -48,14 +48,14 @@ def run(options: argparse.Namespace, attacks: Sequence[Attack]) -> int:
             attacks, lambda attack: attack.run(history, knowledge), named=options.attack is not None, step=step
         )
     warn_of_left_out(left_out)
-    show_answers("releases made elsewhere", [], findings, quiet=options.quiet)
+    show_answers("releases made elsewhere", [], findings, left_out, quiet=options.quiet)
     unmatched = _unmatched_people(findings)
     if unmatched:
         warn(
             f"{counted(unmatched, 'person has', 'people have')} no possible value in all of their releases, so nothing "
             f"is inferred about them; were they left out, or do the two files write their values differently?"
         )
-    write_json(options.json, [], findings)
+    write_json(options.json, [], findings, left_out)
     if options.html is not None:
         write_html_file(options.html, external_audit_page(names, history, knowledge, findings, left_out, unmatched))
         say(f"wrote {options.html} (private)", quiet=options.quiet)

@@ -80,9 +80,9 @@ def _series_lines(series: PublicSeries) -> Iterator[str]:
     )
     yield ""
     yield from _wrapped(
-        "People appear in several releases, and rows cannot be joined across them: that is what the technique is for. "
-        "Compare counts, not rows. The order of values and the taxonomies, which are the same in every release, are "
-        "in `datapackage.json`."
+        "People appear in several releases. What is protected is the link between a person and their sensitive value, "
+        "not that rows look alike: some rows can be followed from release to release. Compare counts, not rows. The "
+        "order of values and the taxonomies, which are the same in every release, are in `datapackage.json`."
     )
     yield from ("", "## Columns", "", "| column | role | kind |", "|---|---|---|")
     for column in schema.quasi_identifiers:
@@ -121,9 +121,9 @@ def _row(release: PublicRelease) -> str:
     if release.series.is_decoupled:
         return (
             f"A row of `rows` is one person, with the group that the person belongs to and a box: an interval for each "
-            f"quasi-identifier. At least {release.series.k} people share a box. The sensitive values are apart, in "
-            f"`values`: those of all people in the group, and counterfeits. Which value belongs to which person of "
-            f"the group is not published."
+            f"quasi-identifier. At least {release.series.k} people share a box in this release, which says nothing "
+            f"about several releases together. The sensitive values are apart, in `values`: those of all people in "
+            f"the group, and counterfeits. Which value belongs to which person of the group is not published."
         )
     if not release.is_grouped:
         return (
@@ -182,7 +182,9 @@ def _cautions(release: PublicRelease) -> Iterator[str]:
         cautions.append("That a person has the value beside their box. Any value of the group may be theirs.")
     if _number(facts["counterfeits"]):
         cautions.append("That a value occurs as often as its rows do. Most rows of a rare value may be counterfeits.")
-    cautions.append("That two rows of different releases are the same person. Group numbers and the order are random.")
+    cautions.append(
+        "That two rows of different releases which look alike are the same person. They may be, or may not."
+    )
     if _number(facts["withheld"]):
         cautions.append("That a person who fits no row was not in the table. Withheld people are in no row.")
         cautions.append(

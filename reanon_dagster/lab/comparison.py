@@ -207,7 +207,7 @@ def _cell(name: str, ledger: Ledger, knowledge: "Knowledge", seconds: float | No
         with cpu_limit(seconds):
             found = with_truth(build_attack(name).run(ledger.history(), knowledge), ledger, knowledge)
     except InvalidParameter as error:
-        return Cell(None, None, f"not run: {error}")
+        return Cell(None, None, f"not tested: {error}")
     except OutOfTime:
         return Cell(None, None, f"not finished in {seconds:.0f} CPU seconds; name it with --attack to wait for it")
     return Cell(found.exposed, found.of, found.note)

@@ -31,6 +31,10 @@ RESULTS = """query($key: AssetKeyInput!, $check: String!, $partition: String) {
     runId status partition evaluation { severity description success targetMaterialization { runId } } } }"""
 DEPENDENCIES = """query($key: AssetKeyInput!) { assetNodeOrError(assetKey: $key) { ... on AssetNode {
   dependencies { asset { assetKey { path } } partitionMapping { className description } } } } }"""
+PARTITIONS = """query($key: AssetKeyInput!) { assetNodeOrError(assetKey: $key) { ... on AssetNode {
+  assetPartitionStatuses { ... on TimePartitionStatuses { ranges { status startKey endKey } } } } } }"""
+OBSERVED = """query($key: AssetKeyInput!, $partitions: [String!]) { assetOrError(assetKey: $key) { ... on Asset {
+  assetObservations(partitions: $partitions) { metadataEntries { label ... on TextMetadataEntry { text } } } } } }"""
 
 T = TypeVar("T")
 
@@ -156,6 +160,17 @@ class Server:
         return CheckResult(
             answer["success"], answer["severity"], answer["description"], latest["runId"], tied and tied["runId"]
         )
+
+    def partition_ranges(self, series: str) -> list[tuple[str, str, str]]:
+        """Status, first and last key of each range of a series' releases that is not missing."""
+        told = self.ask(PARTITIONS, key={"path": [series, "release"]})["assetNodeOrError"]["assetPartitionStatuses"]
+        return [(one["status"], one["startKey"], one["endKey"]) for one in told["ranges"]]
+
+    def observed(self, series: str, partition: str) -> dict[str, str]:
+        """What the page of a release's partition says beside its materializations."""
+        told = self.ask(OBSERVED, key={"path": [series, "release"]}, partitions=[partition])["assetOrError"]
+        entries = [entry for one in told["assetObservations"] for entry in one["metadataEntries"]]
+        return {entry["label"]: entry["text"] for entry in entries if "text" in entry}
 
     def dependencies(self, series: str) -> dict[str, dict[str, str] | None]:
         """The assets that a release depends on, with the mapping of their partitions."""

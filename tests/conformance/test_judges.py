@@ -28,6 +28,7 @@ WEAKEST: dict[str, dict[str, object]] = {
     "well-formedness": {},
     "k-anonymity": {"k": 2},
     "k-over-history": {"k": 2},
+    "shared-boxes": {"k": 2},
     "l-diversity": {"ell": 2},
     "t-closeness": {"t": 0.9},
     "m-uniqueness": {"m": 2},
@@ -77,8 +78,11 @@ def battlefield(attack: str) -> tuple[tuple[Ledger, Knowledge], tuple[Ledger, Kn
     """Where an attack is strong: a naive series, and the same people under a defence, with what an adversary knows."""
     if attack == "algorithm":
         return read("filled"), read("blind")
-    if attack == "linkage":
+    if attack in {"linkage", "location"}:
         return tuple((one, one.knowledge(groups_known=False)) for one in (rows_with_values(), rows_of_people()))
+    if attack == "insider":  # one release hides everyone among three values, of which one person tells one
+        three = replay(build_technique("m-invariance", {"m": 3}), snapshots(60, 1), np.random.default_rng(0))
+        return tuple((one, one.knowledge()) for one in (ledger(memory=False), three))
     naive, defended = ledgers_for(attack)
     return (naive, naive.knowledge()), (defended, defended.knowledge())
 

@@ -44,6 +44,7 @@ def test_there_is_an_experiment_for_each_document_of_figures() -> None:
         "ends",
         "estimate_ageing",
         "estimate_coverage",
+        "insiders",
         "js_reduce",
         "regions",
         "relations",

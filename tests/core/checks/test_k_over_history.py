@@ -11,6 +11,7 @@ from builders.random_series import small_series
 from reanon_core.catalog import build_technique
 from reanon_core.checks.k_over_history import KOverHistory
 from reanon_core.checks.point_index import Sides, count_inside, index_people
+from reanon_core.checks.shared_boxes import SharedBoxes
 from reanon_core.judgement import history_verdicts
 from reanon_core.model.arrays import MISSING
 from reanon_core.model.errors import InvalidParameter, Unpublishable
@@ -105,21 +106,32 @@ def test_boxes_that_are_cut_anew_hold_fewer_people_together_than_boxes_that_reme
     assert few(memory=True) < few(memory=False) / 2
 
 
-def test_the_check_fails_where_boxes_are_too_small_or_too_few_people_have_k() -> None:
+def test_the_check_fails_where_the_boxes_of_too_few_people_hold_k() -> None:
     entries = ledgers(k=3)[0].entries
-    verdict = next(iter(history_verdicts(KOverHistory(k=3), entries)))
-    assert verdict.holds
-    too_much = next(iter(history_verdicts(KOverHistory(k=12), entries)))
-    assert not too_much.holds
-    assert too_much.observed["boxes too small"] > 0
+    assert next(iter(history_verdicts(KOverHistory(k=3), entries))).holds
+    assert not next(iter(history_verdicts(KOverHistory(k=12), entries))).holds
+    few_somewhere = 0
     for ledger in ledgers(k=3):
-        for strict, lenient in zip(
-            history_verdicts(KOverHistory(k=3, share=1.0), ledger.entries),
-            history_verdicts(KOverHistory(k=3, share=0.0), ledger.entries),
-            strict=True,
-        ):
-            assert lenient.holds
-            assert strict.holds == (strict.observed["people whose boxes hold fewer together"] == 0)
+        for strict in history_verdicts(KOverHistory(k=3, share=1.0), ledger.entries):
+            few = strict.observed["people whose boxes hold fewer together"]
+            assert strict.holds == (few == 0)
+            few_somewhere += few
+    assert few_somewhere > 0
+
+
+def test_boxes_are_shared_as_they_are_counted_by_hand() -> None:
+    small = 0
+    for ledger in [*ledgers(k=3), *ledgers(k=3, form="boxes")]:
+        for entry in ledger.entries:
+            rows = entry.release.person_rows
+            sizes = Counter((entry.release.group if rows is None else rows.box).tolist())
+            for k in (2, 3, 4):
+                verdict, _ = SharedBoxes(k=k).examine(entry, {})
+                by_hand = sum(size < k for size in sizes.values())
+                assert (verdict.holds, verdict.violations) == (by_hand == 0, by_hand)
+                small += by_hand
+                assert rows is None or k > 3 or verdict.holds
+    assert small > 20
 
 
 def test_rows_that_refer_to_nothing_fail_the_check() -> None:
@@ -135,6 +147,8 @@ def test_rows_that_refer_to_nothing_fail_the_check() -> None:
     check = KOverHistory(k=3)
     for one in broken:
         assert not check.examine(one, check.initial_memory())[0].holds
+    for one in broken[:3]:  # the last has rows that are whole, of strangers
+        assert not SharedBoxes(k=3).examine(one, {})[0].holds
 
 
 def test_the_tree_over_people_counts_as_a_loop_does() -> None:
@@ -152,7 +166,9 @@ def test_the_tree_over_people_counts_as_a_loop_does() -> None:
             assert count == min(7, int(inside.all(axis=0).sum()))
 
 
-@pytest.mark.parametrize("wrong", [{"k": 1}, {"k": 3, "share": 1.5}])
+@pytest.mark.parametrize("wrong", [{"k": 1}, {"k": 3, "share": 1.5}, {"k": 3, "share": 0.0}])
 def test_parameters_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidParameter):
         KOverHistory(**wrong)
+    with pytest.raises(InvalidParameter):
+        SharedBoxes(k=1)

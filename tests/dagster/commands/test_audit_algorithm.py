@@ -78,6 +78,27 @@ def test_releases_that_were_made_with_other_options_are_not_read(
     assert main(["audit", str(path), "--quiet"]) == 0
 
 
+@pytest.mark.parametrize(
+    "options",
+    ["blind, not_eligible: partial-blocks", "median, not_eligible: blocks", "median, not_eligible: partial-blocks"],
+)
+def test_what_was_decided_by_chance_row_by_row_is_not_tested_and_has_no_number(
+    options: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = published(tmp_path, options), tmp_path / "audit.json"
+    capsys.readouterr()
+    assert main(["audit", str(path), "--json", str(out)]) == 0
+    row = next(line for line in capsys.readouterr().out.splitlines() if line.split()[:1] == ["algorithm"])
+    assert "not tested" in row
+    told = json.loads(out.read_text())
+    assert "algorithm" not in {one["attack"] for one in told["attacks"]}
+    assert "by chance row by row" in told["not_tested"]["algorithm"]
+    assert "people exposed by algorithm" not in evidence_of(load_series(path), "r2")
+    assert main(["audit", str(path), "--attack", "algorithm", "--quiet"]) == 2
+    table = open_series(path).audit(attacks=["algorithm"]).to_pandas()
+    assert table.loc[table["kind"] == "attack", "exposed"].isna().all()
+
+
 def test_a_series_in_memory_is_read_too() -> None:
     series = Series(
         id="id",
@@ -94,4 +115,4 @@ def test_a_series_in_memory_is_read_too() -> None:
     naive.publish(pd.DataFrame(FIRST), name="r1")
     naive.publish(pd.DataFrame(SECOND), name="r2")
     audit = naive.audit(attacks=["algorithm"]).to_pandas()
-    assert audit["note"].tolist()[-1].startswith("not run: the releases must keep the signature of each person")
+    assert audit["note"].tolist()[-1].startswith("not tested: the releases must keep the signature of each person")

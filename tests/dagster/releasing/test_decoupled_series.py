@@ -70,6 +70,19 @@ def test_an_outsider_finds_m_values_in_every_group_and_k_people_in_every_box(pat
         assert set(manifest["files"]) == tables | {"README.md", "datapackage.json"}
 
 
+def test_no_public_text_says_that_rows_cannot_be_followed_or_that_k_holds_over_releases(path: Path) -> None:
+    """Some can: the attack `linkage` follows them, and `location` says for how many people one place is left."""
+    assert main(["report", str(path), "--quiet", "--public"]) == 0
+    folder = path.parent / "published" / "clinic"
+    page = path.parent / "private" / "clinic" / "report" / "r5.public.html"
+    texts = [" ".join(file.read_text().split()) for file in (*folder.rglob("README.md"), page)]
+    assert len(texts) == len(NAMES) + 2
+    assert not [text for text in texts if "cannot be joined" in text]
+    assert sum("some rows can be followed from release to release" in text for text in texts) == 2
+    assert sum("says nothing about several releases together" in text for text in texts) == len(NAMES)
+    assert "holds in one release, not over all of them" in texts[-1]
+
+
 def test_the_view_joins_people_with_the_values_of_their_group(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(path.parent / "published" / "clinic" / "r5")
     with duckdb.connect() as connection:

@@ -104,7 +104,7 @@ def test_audit_reads_the_worlds_back_and_finds_a_forged_one(published: Path, tmp
     assert [one["holds"] for one in told["checks"] if one["check"] == "possible-worlds"] == [True] * 3
     exposed = {one["attack"]: one["exposed"] for one in told["attacks"]}
     exposed.pop("algorithm", None)  # it knows more than the promise assumes
-    left_out = {"risk", "worlds", "algorithm", "linkage"}
+    left_out = {"risk", "worlds", "algorithm", "linkage", "location"}
     assert exposed == dict.fromkeys([name for name in ATTACKS if name not in left_out], 0)
     store = published.parent / "private" / "panel" / "store.duckdb"
     with duckdb.connect(str(store)) as connection:

@@ -11,6 +11,7 @@ from builders.long_lists import sampled
 from builders.private_texts import leaks, private_texts
 from builders.series import SERIES, begin, lively, write_series
 
+from reanon_core.attacks.insider import InsiderAttack
 from reanon_core.catalog import TECHNIQUES, build_technique
 from reanon_core.model.ledger import Ledger
 from reanon_core.replay import replay
@@ -29,7 +30,7 @@ from reanon_dagster.storage.series_store import read_summary
 SMALL = SERIES.replace("[r1, r2, r3, r4, r5]", "[r1, r2, r3]").replace(
     "series: clinic", "series: clinic\ntitle: A clinic <script>alert(1)</script>"
 )
-QUICKLY = ["--quiet", "--attack", "intersection,linkage"]
+QUICKLY = ["--quiet", "--attack", "intersection,linkage,insider"]
 """Without the attacks that take seconds even on a few people."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -99,10 +100,20 @@ def test_the_public_report_has_neither_rows_nor_what_compares_with_the_truth(cli
     text = reports(clinic)["public"].read_text()
     assert leaks(private_texts(clinic.parent / "snapshots"), text) == []
     record = read_summary(load_series(clinic).private_folder).records[-1]
-    for private in ("typical count", "exposes", record.input_digest, record.candidate_digest):
+    for private in ("typical count", "exposes", "were tried", record.input_digest, record.candidate_digest):
         assert private not in text, private
     assert "Every check that this release must pass holds." in text
     assert all(check in text for check in ("m-invariance", "m-uniqueness", "well-formedness"))
+
+
+def test_the_internal_report_shows_one_insider_and_what_was_not_tested(clinic: Path) -> None:
+    text = " ".join(words(reports(clinic)["internal"]).split())
+    ledger = ledger_of(clinic)
+    found = InsiderAttack().run(ledger.history(), ledger.knowledge())
+    assert found.exposed > 0
+    assert f"One person who tells their disease makes up to {found.exposed} others certain" in text
+    assert "<strong>linkage</strong>: not tested" in text
+    assert "a single person who tells their own disease may make others certain" in words(reports(clinic)["public"])
 
 
 def test_the_internal_report_begins_with_the_verdict_and_compares_with_the_naive_way(clinic: Path) -> None:

@@ -22,7 +22,7 @@ from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
 from reanon_core.model.ledger import Ledger
 from reanon_core.replay import replay
-from reanon_dagster.commands.output import progress, say, table
+from reanon_dagster.commands.output import progress, say
 from reanon_dagster.definitions import series_definitions
 from reanon_dagster.releasing.query_error import WORKLOAD_SEED, percentage, whole_percent
 from reanon_dagster.releasing.release_order import ready_release
@@ -70,7 +70,7 @@ def main() -> int:
         numbers = exposed, relations(ledgers), errors(ledgers)
         step("insiders")
         notes = insiders(own)
-    show(ledgers, YEARS[: len(own[REANON].entries)], numbers, f"Household survey, yearly, m = {m}")
+    show(YEARS[: len(own[REANON].entries)], numbers, f"Household survey, 7,000 people, yearly, m = {m}")
     for line in (*WORDS, *notes, cost(own)):
         say(line, quiet=False)
     draw(YEARS[: len(own[REANON].entries)], numbers, PLOT)
@@ -155,15 +155,17 @@ def cost(ledgers: dict[str, Ledger]) -> str:
     return f"counterfeits and withheld people in the latest release: {', '.join(each)}"
 
 
-def show(ledgers: dict[str, Ledger], years: Sequence[str], numbers: Numbers, title: str) -> None:
-    """Print a line for each release."""
-    headings, columns = ["", "people"], [list(years), [f"{one.snapshot.size:,}" for one in ledgers[REANON].entries]]
+def show(years: Sequence[str], numbers: Numbers, title: str) -> None:
+    """Print a line for each release, in 80 columns."""
     written: list[Callable[[float], str]] = [lambda count: f"{count:,.0f}", whole_percent, percentage]
-    for heading, measured, text in zip(("exposed", "kept", "off by"), numbers, written, strict=True):
-        for way, values in measured.items():
-            headings.append(f"{heading if way == NAIVE else ''}\n{way}")
-            columns.append([text(value) for value in values])
-    table(headings, list(zip(*columns, strict=True)), quiet=False, title=title)
+    say(f"\n{title}\n", quiet=False)
+    say(f"{'':4}" + "".join(f"{heading:>24}" for heading in ("exposed", "relations kept", "off by")), quiet=False)
+    say("year" + "".join(f" {way:>7}" for measured in numbers for way in measured), quiet=False)
+    for at, year in enumerate(years):
+        ways = ((text, one) for measured, text in zip(numbers, written, strict=True) for one in measured.values())
+        cells = [text(one[at]) for text, one in ways]
+        say(year + "".join(f" {cell:>7}" for cell in cells), quiet=False)
+    say("", quiet=False)
 
 
 def draw(years: Sequence[str], numbers: Numbers, path: Path) -> None:

@@ -49,13 +49,13 @@ def test_two_ways_expose_people_and_the_default_exposes_no_one(
     assert exposed["naive"][0] == 0
     assert exposed["naive"][2] > exposed["naive"][1] > 10
     assert exposed["paper"][2] > exposed["paper"][0]
-    assert kept["reanon"][0] > 1.5 * kept["paper"][0] > 0
+    assert kept["reanon"][0] > 1.2 * kept["paper"][0] > 0
     assert all(0 < value < 2 for values in error.values() for value in values)
     own = {way: ledgers[way] for way in demo.PUBLISHED}
     assert sum("200 people were tried, each alone" in line for line in demo.insiders(own)) == 2
     assert demo.cost(own).count(" and ") == 3
     capsys.readouterr()
-    demo.show(ledgers, demo.YEARS[:3], numbers, "small")
+    demo.show(demo.YEARS[:3], numbers, "small")
     out = capsys.readouterr().out
     assert f"{exposed['naive'][2]:,.0f}" in out
     assert max(map(len, [*out.splitlines(), *demo.WORDS])) <= 80
@@ -74,8 +74,7 @@ def test_the_table_of_the_readme_is_that_of_the_demo(tmp_path: Path) -> None:
     ledgers, series = backfilled(demo, tmp_path)
     exposed, kept, error = demo.exposures(ledgers, series), demo.relations(ledgers), demo.errors(ledgers)
     for at, year in enumerate(demo.YEARS):
-        people, *shown = [float(cell.replace(",", "").rstrip("%")) for cell in told[year]]
-        assert people == ledgers["reanon"].entries[at].snapshot.size
+        shown = [float(cell.replace(",", "").rstrip("%")) for cell in told[year]]
         assert shown[:3] == pytest.approx([exposed[way][at] for way in ledgers], rel=0.25, abs=5)
         assert shown[3:6] == pytest.approx([100 * kept[way][at] for way in ledgers], rel=0.2)
         assert shown[6:9] == pytest.approx([100 * error[way][at] for way in ledgers], rel=0.25)

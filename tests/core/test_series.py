@@ -46,7 +46,17 @@ def frames(releases: int = 4) -> dict[str, pd.DataFrame]:
 
 
 def series(technique: object = TECHNIQUES["m-invariance"], **options: object) -> reanon.Series:
-    given = {"id": "patient", "sensitive": "disease", "quasi_identifiers": QI, "unsafe_seed": 1, **options}
+    form = (
+        "boxes" if "k" not in options else "decoupled"
+    )  # one table to look at; test_default_series.py has the default
+    given = {
+        "id": "patient",
+        "sensitive": "disease",
+        "quasi_identifiers": QI,
+        "unsafe_seed": 1,
+        "form": form,
+        **options,
+    }
     return reanon.Series(technique=technique, **given)  # type: ignore[arg-type]
 
 

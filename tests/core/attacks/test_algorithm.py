@@ -64,7 +64,7 @@ def test_a_counterfeit_beside_newcomers_with_flu_says_that_the_missing_value_was
 
 
 def test_blind_balancing_says_nothing_in_that_case() -> None:
-    technique = MInvariance(m=2)
+    technique = MInvariance(m=2, balancing="blind", not_eligible="refuse")
     found = attacked(technique, smallest(technique))
     assert found.exposed == 0
     assert found.extra["arrangements"] > found.extra["readings"] > 0
@@ -179,7 +179,7 @@ def test_without_readings_every_number_is_there_and_zero() -> None:
 
 
 def test_people_whom_no_reading_holds_are_counted_and_no_reading_at_all_is_an_error() -> None:
-    technique = MInvariance(m=2)
+    technique = MInvariance(m=2, balancing="blind", not_eligible="refuse")
     ledger = smallest(technique)
     known = with_algorithm(technique, ledger, ledger.knowledge())
     first = next(technique.readings(ledger))

@@ -20,7 +20,10 @@ from reanon_core.techniques.cor_split.technique import CorSplit
 from reanon_core.techniques.m_invariance.technique import MInvariance
 
 FILLED = MInvariance(m=2, balancing="filled")
-BLIND = [MInvariance(m=2, assignment=assignment) for assignment in ("deep", "stable", "paper")]
+BLIND = [
+    MInvariance(m=2, assignment=assignment, balancing="blind", not_eligible="refuse")
+    for assignment in ("deep", "stable", "paper")
+]
 LEAKING = [
     FILLED,
     MInvariance(m=2, not_eligible="defer"),
@@ -137,7 +140,7 @@ def require_even(technique: Any, ledgers: Any) -> None:
 
 @pytest.mark.parametrize("series", sampled([2, 5], [2]))
 def test_blocks_give_every_value_the_same_share(series: int) -> None:
-    technique = MInvariance(m=2, not_eligible="blocks")
+    technique = MInvariance(m=2, not_eligible="blocks", balancing="blind")
     refused = [seed for seed in range(60) if published(BLIND[0], tiny_series(seed, people=6), seed) is None]
     ledgers = (published(technique, tiny_series(seed, people=6), seed) for seed in refused)
     require_even(technique, islice((ledger for ledger in ledgers if ledger is not None), series))
@@ -154,7 +157,7 @@ def test_equal_quasi_identifiers_give_every_value_the_same_share() -> None:
 
 @pytest.mark.parametrize("balancing", ["filled", "blind"])
 def test_cor_split_leaks_where_it_fills_and_gives_even_shares_where_it_is_blind(balancing: Any) -> None:
-    technique = CorSplit(m=3, n=2, balancing=balancing)
+    technique = CorSplit(m=3, n=2, balancing=balancing, not_eligible="refuse")
     found: Counter[str] = Counter()
     ledgers = (published(technique, layered_series(seed, 3), seed) for seed in count())
     for ledger in islice((ledger for ledger in ledgers if ledger is not None), 3):
@@ -166,7 +169,7 @@ def test_cor_split_leaks_where_it_fills_and_gives_even_shares_where_it_is_blind(
 
 @pytest.mark.parametrize("balancing", ["filled", "blind"])
 def test_an_episode_tells_the_new_value_in_the_way_of_0_1_0_and_not_in_the_blind_way(balancing: Any) -> None:
-    technique = MInvariance(m=2, balancing=balancing, on_sensitive_change="episode")
+    technique = MInvariance(m=2, balancing=balancing, on_sensitive_change="episode", not_eligible="refuse")
     found: Counter[str] = Counter()
     claims: Counter[str] = Counter()
     ledgers = (published(technique, changing_series(seed), seed) for seed in range(400))

@@ -22,7 +22,7 @@ Row = tuple[int, int]  # a release and a row of it
 
 
 def made(seed: int) -> Ledger:
-    technique = decouple(build_technique("m-invariance", {"m": 2, "not_eligible": "blocks"}), 2)
+    technique = decouple(build_technique("m-invariance", {"m": 2, "balancing": "blind", "not_eligible": "blocks"}), 2)
     return replay(technique, small_series(seed)[1], np.random.default_rng(seed))
 
 

@@ -17,8 +17,8 @@ from reanon_core.model.ledger import Ledger
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.techniques.m_invariance.technique import MInvariance
 
-MEDIAN = MInvariance(m=3, balancing="median")
-PARTIAL = MInvariance(m=2, not_eligible="partial-blocks")
+MEDIAN = MInvariance(m=3, balancing="median", not_eligible="refuse")
+PARTIAL = MInvariance(m=2, not_eligible="partial-blocks", balancing="blind", regions="none")
 
 
 def frequent_series(seed: int, m: int) -> list[Snapshot]:

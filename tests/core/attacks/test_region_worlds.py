@@ -21,7 +21,7 @@ from reanon_core.model.snapshot import Snapshot
 from reanon_core.techniques.cor_split.technique import CorSplit
 from reanon_core.techniques.m_invariance.technique import MInvariance
 
-REGIONAL = MInvariance(m=2, not_eligible="blocks", regions="sizes")
+REGIONAL = MInvariance(m=2, not_eligible="blocks", regions="sizes", balancing="blind")
 
 
 @pytest.fixture
@@ -57,7 +57,8 @@ def regional_ledgers(technique: Any, wanted: int, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.usefixtures("small_regions")
 @pytest.mark.parametrize(
-    "technique", sampled([REGIONAL, CorSplit(m=2, n=1, not_eligible="blocks", regions="sizes")], [REGIONAL])
+    "technique",
+    sampled([REGIONAL, CorSplit(m=2, n=1, not_eligible="blocks", regions="sizes", balancing="blind")], [REGIONAL]),
 )
 def test_regions_give_every_value_of_a_signature_the_same_share(
     technique: Any, monkeypatch: pytest.MonkeyPatch
@@ -100,7 +101,7 @@ def test_regions_that_are_merged_because_of_their_values_would_tell_them(
 
 def test_a_block_beside_layers_gives_every_value_the_same_share() -> None:
     """Four of seven have one value: it takes a block with one of the others, and the rest enters in a layer."""
-    technique = MInvariance(m=2, not_eligible="blocks")
+    technique = MInvariance(m=2, not_eligible="blocks", balancing="blind")
     ages = np.array([[10, 25, 31, 44, 58, 70, 85]], np.int32)
     first = Snapshot(schema(4), np.arange(7), ages, np.array([0, 1, 0, 2, 0, 3, 0], np.int32))
     ledger = published(technique, [first], 1)

@@ -78,7 +78,9 @@ def test_phases_1_to_3_decide_the_same_for_a_relabelled_bucket(
 ) -> None:
     """Lemmas 1 to 5 and 8: one bucket of one release is relabelled, with all that the state remembers of it."""
     change = "episode" if episodes else "refuse"
-    technique = MInvariance(m=2, assignment=assignment, not_eligible="blocks", on_sensitive_change=change)
+    technique = MInvariance(
+        m=2, assignment=assignment, not_eligible="blocks", on_sensitive_change=change, balancing="blind"
+    )
     state, rng = technique.initial_state(), np.random.default_rng(seed)
     for snapshot in snapshots(seed, episodes=episodes):
         try:
@@ -212,7 +214,7 @@ def test_phase_4_makes_the_same_groups_whatever_the_values_of_the_slots_are(
     seed: int, strict: bool, partition: str
 ) -> None:
     """Lemma 8: the split, and Cor-Split's two partitions, never read them."""
-    technique = CorSplit(m=3, n=2, strict=strict, partition=partition, not_eligible="blocks")
+    technique = CorSplit(m=3, n=2, strict=strict, partition=partition, not_eligible="blocks", balancing="blind")
     state, rng = technique.initial_state(), np.random.default_rng(seed)
     for snapshot in snapshots(seed, episodes=False, releases=3):
         divided = divide_rows(snapshot, state, technique, rng)
@@ -323,7 +325,7 @@ def test_the_roster_keeps_the_latest_value_only_to_notice_a_change() -> None:
     roster = Roster(np.array([1, 2]), np.array([0, 0]), np.array([0, 1]))
     other = replace(roster, sensitive=np.array([1, 0], np.int32))
     state = replace(MInvarianceState.initial(), time=1, signatures=Signatures.of([(0, 1)]), roster=roster)
-    technique, qi = MInvariance(m=2), np.zeros((2, 2), np.int32)
+    technique, qi = MInvariance(m=2, balancing="blind", not_eligible="refuse"), np.zeros((2, 2), np.int32)
     one = divide_rows(
         Snapshot(schema(), np.array([1, 2]), qi, np.array([0, 1])), state, technique, np.random.default_rng(0)
     )

@@ -38,11 +38,11 @@ def test_filled_rules_out_relabellings_of_many_buckets_and_blind_of_none(balanci
     while found["series"] < wanted:
         seed = next(seeds)
         m, series = small_series(seed)
-        ledger = published(MInvariance(m=m, balancing=balancing), series, seed)
+        ledger = published(MInvariance(m=m, balancing=balancing, not_eligible="refuse"), series, seed)
         if ledger is None:
             continue
         found += Counter(series=1)
-        for reading in MInvariance(m=m, balancing=balancing).readings(ledger):
+        for reading in MInvariance(m=m, balancing=balancing, not_eligible="refuse").readings(ledger):
             of_relabellings = reading.log_likelihood[is_relabelling(reading)]
             assert reading.unread == 0
             found += Counter(
@@ -71,7 +71,10 @@ def test_a_release_that_was_made_with_other_parameters_is_left_out() -> None:
     snapshots = next(series for m, series in map(small_series, count()) if m == 2 and published(FILLED, series, 0))
     ledger = replay(FILLED, snapshots, np.random.default_rng(0))
     assert {reading.unread for reading in FILLED.readings(ledger)} == {0}
-    assert min(reading.unread for reading in MInvariance(m=2).readings(ledger)) > 0
+    assert (
+        min(reading.unread for reading in MInvariance(m=2, balancing="blind", not_eligible="refuse").readings(ledger))
+        > 0
+    )
 
 
 def test_releases_without_a_memory_are_not_read() -> None:
@@ -118,7 +121,7 @@ def test_all_arrangements_of_a_bucket_are_those_that_its_groups_have_room_for() 
     buckets = 0
     for seed in range(12):
         m, series = small_series(seed)
-        ledger = published(MInvariance(m=m), series, seed)
+        ledger = published(MInvariance(m=m, balancing="blind", not_eligible="refuse"), series, seed)
         if ledger is None:
             continue
         history = bucket_history(ledger, max_lifespan=None, withholds=False)
@@ -163,10 +166,10 @@ def test_of_very_many_buckets_some_are_read(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 ALL_READ = [
-    MInvariance(m=2, not_eligible="blocks", on_sensitive_change="episode"),
+    MInvariance(m=2, not_eligible="blocks", on_sensitive_change="episode", balancing="blind"),
     MInvariance(m=2, not_eligible="defer", on_sensitive_change="episode", balancing="filled"),
     MInvariance(m=2, not_eligible="pad", on_sensitive_change="episode"),
-    CorSplit(m=2, n=1, not_eligible="blocks", max_lifespan=2, on_lifespan="withhold"),
+    CorSplit(m=2, n=1, not_eligible="blocks", max_lifespan=2, on_lifespan="withhold", balancing="blind"),
     CorSplit(m=3, n=2, not_eligible="defer", max_lifespan=3, on_lifespan="withhold"),
 ]
 
@@ -200,7 +203,7 @@ def test_a_bucket_is_read_whose_last_value_only_counterfeits_have(seed: int) -> 
     for snapshot in series:
         changing.append(replace(snapshot, sensitive=(snapshot.sensitive + added[snapshot.persons]) % values))
         added += np.where(rng.random(1000) < 1 / 12, rng.integers(1, values, 1000), 0).astype(np.int32)
-    technique = MInvariance(m=m, on_sensitive_change="episode")
+    technique = MInvariance(m=m, on_sensitive_change="episode", balancing="blind", not_eligible="refuse")
     ledger = published(technique, changing, seed)
     assert ledger is not None
     readings = list(technique.readings(ledger))

@@ -24,7 +24,7 @@ from reanon_core.replay import replay
 from reanon_core.techniques.cor_split.technique import CorSplit
 from reanon_core.techniques.m_invariance.technique import MInvariance
 
-REGIONAL = MInvariance(m=2, not_eligible="blocks", regions="sizes")
+REGIONAL = MInvariance(m=2, not_eligible="blocks", regions="sizes", balancing="blind")
 
 
 @pytest.fixture
@@ -181,7 +181,9 @@ def test_a_region_that_is_not_eligible_takes_blocks_and_the_others_take_layers()
 
 
 @pytest.mark.usefixtures("small_regions")
-@pytest.mark.parametrize("technique", [REGIONAL, CorSplit(m=2, n=1, not_eligible="blocks", regions="sizes")])
+@pytest.mark.parametrize(
+    "technique", [REGIONAL, CorSplit(m=2, n=1, not_eligible="blocks", regions="sizes", balancing="blind")]
+)
 def test_releases_with_regions_keep_every_promise_and_are_not_read(technique: MInvariance | CorSplit) -> None:
     ledger = replay(technique, snapshots(5, episodes=False, people=40), np.random.default_rng(5))
     readings = list(technique.readings(ledger))
@@ -208,7 +210,7 @@ def test_regions_need_blocks() -> None:
     for technique in (MInvariance, CorSplit):
         more = {"n": 1} if technique is CorSplit else {}
         with pytest.raises(InvalidParameter, match="must be none unless not_eligible is blocks or partial-blocks"):
-            technique(m=2, regions="sizes", **more)
+            technique(m=2, not_eligible="refuse", regions="sizes", **more)
 
 
 def test_boxes_are_smaller_with_regions() -> None:
@@ -218,7 +220,7 @@ def test_boxes_are_smaller_with_regions() -> None:
     value = ((qi[0] // 50 + rng.integers(0, 4, 6000)) % VALUES).astype(np.int32)
     width = {}
     for how in ("none", "sizes"):
-        technique = MInvariance(m=2, not_eligible="blocks", regions=how)
+        technique = MInvariance(m=2, not_eligible="blocks", regions=how, balancing="blind")
         series = [
             Snapshot(schema(), here, qi[:, here], value[here])
             for here in (np.arange(start, start + 3000) for start in (0, 800, 1600))

@@ -14,8 +14,8 @@ from reanon_core.techniques.cor_split.technique import CorSplit
 from reanon_core.techniques.m_invariance.technique import MInvariance
 
 EPISODES = [
-    MInvariance(m=2, on_sensitive_change="episode"),
-    CorSplit(m=2, n=1, on_sensitive_change="episode"),
+    MInvariance(m=2, on_sensitive_change="episode", balancing="blind", not_eligible="refuse"),
+    CorSplit(m=2, n=1, on_sensitive_change="episode", balancing="blind", not_eligible="refuse"),
 ]
 PERSON, UNKNOWN = 1, 4
 NEIGHBOURS = {2: 1, 3: 2, 4: 3}

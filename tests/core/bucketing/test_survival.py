@@ -12,7 +12,7 @@ from reanon_core.replay import replay
 from reanon_core.techniques.cor_split.technique import CorSplit
 from reanon_core.techniques.m_invariance.technique import MInvariance
 
-ALIVE: dict[str, Any] = {"not_eligible": "partial-blocks", "balancing": "median"}
+ALIVE: dict[str, Any] = {"regions": "none", "not_eligible": "partial-blocks", "balancing": "median"}
 
 
 def cost(technique: MInvariance | CorSplit, years: int, seed: int, **shape: Any) -> float:

@@ -117,7 +117,7 @@ def test_a_parameter_out_of_range_is_refused_in_a_sentence(options: dict[str, fl
 
 
 def test_a_decoupled_release_is_answered_by_the_own_box_of_each_person_and_the_values_of_their_group() -> None:
-    technique = decouple(build_technique("m-invariance", {"m": 2, "not_eligible": "blocks"}), 3)
+    technique = decouple(build_technique("m-invariance", {"m": 2, "balancing": "blind", "not_eligible": "blocks"}), 3)
     for entry in replay(technique, small_series(4)[1], np.random.default_rng(1)).entries:
         rows = entry.release.person_rows
         assert rows is not None
@@ -136,7 +136,7 @@ def test_a_decoupled_release_is_answered_by_the_own_box_of_each_person_and_the_v
 
 
 def test_the_certainty_penalty_of_a_decoupled_release_is_that_of_its_peoples_boxes() -> None:
-    technique = decouple(build_technique("m-invariance", {"m": 2, "not_eligible": "blocks"}), 3)
+    technique = decouple(build_technique("m-invariance", {"m": 2, "balancing": "blind", "not_eligible": "blocks"}), 3)
     entry = replay(technique, small_series(4)[1], np.random.default_rng(1)).entries[-1]
     rows = entry.release.person_rows
     assert rows is not None
@@ -145,7 +145,7 @@ def test_the_certainty_penalty_of_a_decoupled_release_is_that_of_its_peoples_box
 
 
 def test_the_distribution_of_a_decoupled_release_is_that_of_its_peoples_boxes_and_their_groups_values() -> None:
-    technique = decouple(build_technique("m-invariance", {"m": 2, "not_eligible": "blocks"}), 3)
+    technique = decouple(build_technique("m-invariance", {"m": 2, "balancing": "blind", "not_eligible": "blocks"}), 3)
     for seed in range(4):
         entry = replay(technique, small_series(seed)[1], np.random.default_rng(seed)).entries[-1]
         rows, snapshot, release = entry.release.person_rows, entry.snapshot, entry.release

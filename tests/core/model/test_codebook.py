@@ -20,7 +20,7 @@ from reanon_core.publishing import publish
 from reanon_core.techniques.m_invariance.technique import MInvariance
 from reanon_core.techniques.sequential.technique import Sequential
 
-EPISODES = MInvariance(m=2, on_sensitive_change="episode")
+EPISODES = MInvariance(m=2, on_sensitive_change="episode", balancing="blind", not_eligible="refuse")
 REMEMBERING = {"m-invariance", "atoms", "weak-m-invariance", "hc-safety", "historical-safety", "linear"} | {
     "js-divergence",
     "k-over-history",

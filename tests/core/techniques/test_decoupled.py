@@ -25,8 +25,8 @@ from reanon_core.techniques.decoupled import decouple
 from reanon_core.techniques.m_invariance.technique import MInvariance
 
 TECHNIQUES = [
-    ("m-invariance", {"m": 2, "not_eligible": "blocks"}),
-    ("cor-split", {"m": 3, "n": 2, "not_eligible": "blocks"}),
+    ("m-invariance", {"m": 2, "balancing": "blind", "not_eligible": "blocks"}),
+    ("cor-split", {"m": 3, "n": 2, "balancing": "blind", "not_eligible": "blocks"}),
 ]
 
 
@@ -74,7 +74,7 @@ def test_every_promise_is_kept(name: str, parameters: dict[str, object]) -> None
 
 
 def test_the_boxes_of_people_are_the_same_whatever_their_values_are() -> None:
-    technique = decouple(build_technique("m-invariance", {"m": 2, "not_eligible": "blocks"}), 3)
+    technique = decouple(build_technique("m-invariance", {"m": 2, "balancing": "blind", "not_eligible": "blocks"}), 3)
     compared = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)
@@ -100,7 +100,7 @@ def test_the_boxes_of_people_are_the_same_whatever_their_values_are() -> None:
 
 def test_all_worlds_of_tiny_series_leave_every_value_equally_likely() -> None:
     """The groups decide the likelihood of a world; boxes are the same in all of them, by the test above."""
-    inner = MInvariance(m=2)
+    inner = MInvariance(m=2, balancing="blind", not_eligible="refuse")
     for ledger in tiny_ledgers(decouple(inner, 2), 6):
         likelihoods = Likelihoods(inner, ledger)
         signature = likelihoods.signatures()
@@ -110,7 +110,7 @@ def test_all_worlds_of_tiny_series_leave_every_value_equally_likely() -> None:
 
 
 def test_a_series_goes_on_from_a_packed_state() -> None:
-    technique = decouple(build_technique("cor-split", {"m": 3, "n": 2, "not_eligible": "blocks"}), 3)
+    technique = decouple(build_technique(*TECHNIQUES[1]), 3)
     (series,) = publishable(technique, 1)
     kept, stored = technique.initial_state(), technique.initial_state()
     for snapshot in series:
@@ -130,7 +130,7 @@ def test_a_series_goes_on_from_a_packed_state() -> None:
 
 def test_rows_of_people_are_in_an_order_of_their_own() -> None:
     """The row of a person and the row of their value have nothing in common, in the file or in memory."""
-    technique = decouple(build_technique("m-invariance", {"m": 2, "not_eligible": "blocks"}), 3)
+    technique = decouple(build_technique("m-invariance", {"m": 2, "balancing": "blind", "not_eligible": "blocks"}), 3)
     same = people = 0
     for series in publishable(technique, 8):
         for entry in replay(technique, series, np.random.default_rng(3)).entries:

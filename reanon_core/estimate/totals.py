@@ -103,7 +103,8 @@ def total_of_values(
         inside = float(units.people @ asked.variance) / float(people.sum())
         of_bucket = sums(together.number, people * (mean - middle), len(together.people))
         if together.differ_otherwise(of_bucket, between):
-            tilt = _tilt(people, share, mean, mixed * within, own=float(units.people @ own) / float(people.sum()))
+            variance = between + float(units.people @ own) / float(people.sum())
+            tilt = _tilt(people, share, mean, mixed * within) / max(variance, 1e-12)
             value, tied = value + tilt, float(np.hypot(tied, tilt))
         else:
             correction, tied = together.correction(of_bucket, chosen, between, between + inside)
@@ -120,19 +121,18 @@ def total_of_values(
     return Total(value, error, below, above, rows, lower, higher)
 
 
-def _tilt(people: Float64, share: Float64, mean: Float64, tied: Float64, *, own: float) -> float:
+def _tilt(people: Float64, share: Float64, mean: Float64, tied: Float64) -> float:
     """What is added if the people with the values differ from others inside groups as they do between groups.
 
-    `tied` is how much of a difference each group can hide, and `own` the variance of what is asked between people who
-    share a box. It is one step of the way to the most likely answer: more steps would raise noise too.
+    That is times the variance of what is asked. `tied` is how much of a difference each group can hide. It is one step
+    of the way to the most likely answer: more steps would raise noise too.
     """
     whole, having = float(people.sum()), float(people @ share)
     if not 0 < having < whole:
         return 0.0
     middle, among = float(people @ mean) / whole, float((people * share) @ mean) / having
-    variance = float(people @ (mean - middle) ** 2) / whole + own
     apart = (among - middle) * whole / (whole - having)  # from everyone who does not have the values
-    return apart / variance * float(people @ tied) if variance > 0 else 0.0
+    return apart * float(people @ tied)
 
 
 def _unevenness(units: Units, asked: Quantity, people: Float64) -> float:

@@ -333,7 +333,7 @@ def test_a_value_goes_with_a_column_inside_groups_as_it_does_between_them() -> N
     assert abs(np.log(answer.value / truth)) < abs(np.log(by_shares / truth))
 
 
-def test_a_group_of_one_sex_tells_how_many_of_it_have_each_value_whatever_other_groups_show() -> None:
+def test_a_group_of_one_sex_tells_exactly_how_many_of_it_have_each_value() -> None:
     release = asked_of([("FFF", "abc")] * 30 + [("MMM", "abd")] * 30)
     assert release.count({"sex": "F", "ill": "c"}).value == pytest.approx(30)
     assert release.count({"sex": "F", "ill": "a"}).value == pytest.approx(30)

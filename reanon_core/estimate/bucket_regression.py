@@ -20,6 +20,8 @@ WIDTHS = np.array([0.3, 0.45, 0.6, 0.8, 1.0])
 
 NOISE = 2.5
 """The least variance of a bucket's mean, in units of what drawing its people by chance explains: boxes add to it."""
+SURELY = 1.0
+"""By how many standard deviations buckets must differ more than that, so that it is no chance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,18 @@ class Buckets:
     left: Float64  # [b, r]
     strength: Float64  # [r]
     right: Float64  # [r, v]
+
+    def differ_otherwise(self, totals: Float64, seen: float) -> bool:
+        """Whether buckets differ by more than their values and chance explain: people of a region share buckets too.
+
+        Then a bucket's people are near each other whatever their value, and a difference of buckets is none of values.
+        """
+        if seen <= 0:
+            return False
+        scaled = totals / np.sqrt(self.people * seen)
+        found = self.left.T @ scaled
+        free = len(scaled) - len(found)
+        return free > 0 and float(scaled @ scaled - found @ found) > NOISE * (free + SURELY * (2 * free) ** 0.5)
 
     def correction(self, totals: Float64, asked: Bool, seen: float, whole: float) -> tuple[float, float]:
         """What is to be added to the answer that takes values to be alike, and its standard error.

@@ -32,7 +32,7 @@ class Selection:
     def quantities(self) -> tuple[Quantity, Quantity]:
         """The number of people, as something to add up."""
         even, margin = (
-            Quantity(share, variance, columns=columns)
+            Quantity(share, variance, columns=columns, among=share * (1 - share), counts=True)
             for share, variance, columns in zip(self.shares, self.variances, self.columns, strict=True)
         )
         return even, margin

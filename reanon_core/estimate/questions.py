@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 QUANTILE_STEPS = 64
 """At most so many places are tried before a quantile is interpolated."""
+HALF = 0.5
+"""The least number of people on either side of odds, so that no one at all has odds too."""
 TOUCH = 1e-9
 """Shares that differ by less are the same."""
 NO_ONE = Problem("the conditions", "be met by someone, and the release shows no one")
@@ -105,6 +107,31 @@ class ReleaseEstimates:
         notes = tuple(dict.fromkeys((*part.notes, *whole.notes)))
         return Estimate(min(value, 1.0), max(low, 0.0), min(high, 1.0), notes)
 
+    def odds_ratio(self, one: Where, other: Where, where: Where | None = None) -> Estimate:
+        """How many times as large the odds of `one` are among the people who meet `other` as among everyone else.
+
+        `where` are conditions that both sides meet. Exchanging `one` and `other` changes nothing but the interval.
+        """
+        if self.sensitive in one:  # the share among the people with a value is what groups tell most of
+            one, other = other, one
+        everyone, having, among = self.share(one, where), self.share(other, where), {**(where or {}), **other}
+        inside = self.share(one, among)
+        people = self.count(where).value
+        if not 0 < having.value < 1 or not 0 < everyone.value < 1 or people <= 0:
+            raise InvalidParameter(Problem("the conditions", "be met by some of the people, and not by all of them"))
+
+        def log_odds(share: float, of_all: float) -> float:
+            rest = (of_all - share * having.value) / (1 - having.value)
+            return _log_odds(share, people * having.value) - _log_odds(rest, people * (1 - having.value))
+
+        middle = log_odds(inside.value, everyone.value)
+        # A larger share of all is one of the others: it lowers the ratio.
+        down = middle - log_odds(inside.low, everyone.value), middle - log_odds(inside.value, everyone.high)
+        up = log_odds(inside.high, everyone.value) - middle, log_odds(inside.value, everyone.low) - middle
+        ends = middle, middle - float(np.hypot(*down)), middle + float(np.hypot(*up))
+        value, low, high = (float(np.exp(end)) for end in ends)
+        return Estimate(value, low, high, tuple(dict.fromkeys((*inside.notes, *everyone.notes))))
+
     def mean(self, column: str, where: Where | None = None) -> Estimate:
         """The mean of a number over the people who meet the conditions; of a date, in days since 1970."""
         axis, evidence, conditions = self._measured(column), self._evidence, dict(where or {})
@@ -122,7 +149,7 @@ class ReleaseEstimates:
         even, margin = (_difference(one, middle, usual) for one in moments)
         if len(conditions.keys() - {self.sensitive, column}) == 0 and not evidence.units.spans_worlds:
             even, margin = (
-                Quantity(one.mean, spread.variance(rest, middle), usual)
+                Quantity(one.mean, spread.variance(rest, middle), usual, among=one.variance)
                 for one, spread, (_, rest) in zip((even, margin), evidence.spreads[column], own, strict=True)
             )
         total = evidence.total((even, margin), selection.chosen)
@@ -224,6 +251,12 @@ def answer_frame(name: str, answers: Mapping[str, Estimate]) -> "pd.DataFrame":
             "notes": ["; ".join(one.notes) for one in listed],
         }
     )
+
+
+def _log_odds(share: float, people: float) -> float:
+    """The log of the odds of a share of so many people, half a person on either side at least."""
+    met = min(max(share * people, HALF), people - HALF)
+    return float(np.log(met / (people - met)))
 
 
 def _sides(share: Estimate) -> tuple[float, float, float]:

@@ -51,6 +51,9 @@ class Quantity:
     variance: Float64  # [u]
     scale: float = 1.0
     columns: "Float64 | float" = 1.0  # [u] how many columns leave it open
+    among: "Float64 | None" = None  # [u] the variance between the people of a unit; the same as that of one, if None
+    counts: bool = False
+    """Whether it is 1 for some people and 0 for the others."""
 
 
 def combined(even: Total, margin: Total) -> Total:
@@ -81,8 +84,10 @@ def total_of_values(
     groups = len(share)
     people = sums(units.group, units.people, groups)
     mean = _means(units, asked.mean, people)
-    within = np.maximum(_means(units, asked.variance + asked.mean**2, people) - mean**2, 0)  # of a person of the group
-    apart = np.maximum(_means(units, asked.mean**2, people) - mean**2, 0)  # of the units of a group
+    own = asked.variance if asked.among is None else asked.among
+    within = np.maximum(_means(units, own + asked.mean**2, people) - mean**2, 0)  # between the people of the group
+    within = within * people / np.maximum(people - 1, 1)  # if one of them has the value, it is one of the others less
+    apart = np.maximum(_means(units, own - asked.variance + asked.mean**2, people) - mean**2, 0)  # which is no chance
     value = float(np.sum(people * mean * share))
     placed = float(units.people * share[units.group] @ asked.variance)
     mixed = share * (1 - share)
@@ -91,16 +96,22 @@ def total_of_values(
     drawn += float(np.sum(people * mixed * invented * mean**2))
     placed += _of_single_boxes(units, asked, share[units.group])
     systematic = _unevenness(units, asked, units.people * share[units.group])
-    correction = 0.0
-    if together is None:
-        tied = TIED * float(np.sum(people * mixed * within)) / asked.scale
-    else:
+    correction, tied = 0.0, TIED * float(np.sum(people * mixed * within)) / asked.scale
+    if together is not None:
         middle = float(units.people @ asked.mean) / float(people.sum())
         between = float(units.people @ (asked.mean - middle) ** 2) / float(people.sum())
         inside = float(units.people @ asked.variance) / float(people.sum())
         of_bucket = sums(together.number, people * (mean - middle), len(together.people))
-        correction, tied = together.correction(of_bucket, chosen, between, between + inside)
-        value += correction
+        if together.differ_otherwise(of_bucket, between):
+            variance = between + float(units.people @ own) / float(people.sum())
+            tilt = _tilt(people, share, mean, mixed * within) / max(variance, 1e-12)
+            value, tied = value + tilt, float(np.hypot(tied, tilt))
+        else:
+            correction, tied = together.correction(of_bucket, chosen, between, between + inside)
+            value += correction
+    if asked.counts:  # of a group's people who meet conditions, so many at least and at most have its values
+        least, most = np.maximum(mean + share - 1, 0), np.minimum(mean, share)
+        value = float(np.clip(value, people @ least, people @ most))
     below, above = _reach_of_counterfeits(values, share, mean)
     # Buckets may differ for another reason than their values: people who arrived together share buckets, and an age.
     # So the interval reaches back to the answer without the correction.
@@ -108,6 +119,20 @@ def total_of_values(
     rows = float(np.sum(share * values.total * mean))
     error = float(np.sqrt(placed + drawn + systematic**2 + tied**2))
     return Total(value, error, below, above, rows, lower, higher)
+
+
+def _tilt(people: Float64, share: Float64, mean: Float64, tied: Float64) -> float:
+    """What is added if the people with the values differ from others inside groups as they do between groups.
+
+    That is times the variance of what is asked. `tied` is how much of a difference each group can hide. It is one step
+    of the way to the most likely answer: more steps would raise noise too.
+    """
+    whole, having = float(people.sum()), float(people @ share)
+    if not 0 < having < whole:
+        return 0.0
+    middle, among = float(people @ mean) / whole, float((people * share) @ mean) / having
+    apart = (among - middle) * whole / (whole - having)  # from everyone who does not have the values
+    return apart * float(people @ tied)
 
 
 def _unevenness(units: Units, asked: Quantity, people: Float64) -> float:

@@ -243,3 +243,127 @@ def test_groups_that_do_not_show_values_equally_often_have_no_regression() -> No
         ("a", "b"), np.array([0, 0]), np.array([0, 1]), np.array([2.0, 1.0]), np.array([3.0]), np.zeros(1)
     )
     assert buckets(shown, np.array([3.0])) is None
+
+
+def rows_of(groups: list[tuple[str, str]]) -> pd.DataFrame:
+    """Groups as the sexes of their people and their values; ages are all alike. Decoupled: a row for each person."""
+    return pd.DataFrame(
+        [
+            {"group_id": at, "age_min": 30, "age_max": 30, "sex_min": sex, "sex_max": sex}
+            for at, (sexes, _) in enumerate(groups)
+            for sex in sexes
+        ]
+    )
+
+
+def asked_of(groups: list[tuple[str, str]]) -> ReleaseEstimates:
+    values = pd.DataFrame(
+        [{"group_id": at, "ill": value, "count": 1} for at, (_, shown) in enumerate(groups) for value in shown]
+    )
+    return ReleaseEstimates(rows=rows_of(groups), values=values, orders={"sex": SEXES})
+
+
+def test_an_odds_ratio_of_exact_rows_is_that_of_the_table_and_the_same_from_either_side() -> None:
+    table_of_four = {("F", "x"): 12, ("F", "y"): 8, ("M", "x"): 5, ("M", "y"): 20}
+    release = asked_of([cell for cell, people in table_of_four.items() for _ in range(people)])
+    expected = (12 * 20) / (8 * 5)
+    for answer in (
+        release.odds_ratio({"sex": "F"}, {"ill": "x"}),
+        release.odds_ratio({"ill": "x"}, {"sex": "F"}),
+        release.odds_ratio({"sex": "M"}, {"ill": "y"}),
+    ):
+        assert (answer.low, answer.value, answer.high) == pytest.approx((expected, expected, expected))
+    assert release.odds_ratio({"sex": "F"}, {"ill": "x"}, {"age": (20, 40)}).value == pytest.approx(expected)
+    with pytest.raises(InvalidParameter, match="by some of the people, and not by all"):
+        release.odds_ratio({"age": 30}, {"ill": "x"})
+    with pytest.raises(InvalidParameter, match="name a column once"):
+        release.odds_ratio({"sex": "F"}, {"ill": "x"}, {"sex": "F"})
+
+
+def test_the_odds_of_no_one_are_those_of_half_a_person() -> None:
+    release = asked_of([("F", "x")] * 10 + [("M", "y")] * 10)
+    assert release.odds_ratio({"sex": "F"}, {"ill": "x"}).value == pytest.approx((9.5 / 0.5) ** 2)
+
+
+def regional(mixed: int, rng: np.random.Generator) -> tuple[list[tuple[str, str]], float]:
+    """Regions with values and a sex of their own, in which both are independent; and the odds ratio of F with a.
+
+    `mixed` of ten groups hold both sexes, and there a goes with F as it does elsewhere.
+    """
+    groups, women, others = [], [0, 0], [0, 0]
+    lists = ["".join(one) for one in combinations("abcdefgh", 3)]
+    for number, values in enumerate(lists * 2):
+        likely = 0.85 if "a" in values and number % 3 else rng.uniform(0.1, 0.5)
+        for at in range(20):
+            sexes = ["F" if rng.random() < likely else "M"] * 3
+            if at % 10 < mixed:
+                sexes[0] = "F" if sexes[0] == "M" else "M"
+            order = rng.permutation(3)
+            if "a" in values and rng.random() < 0.5:  # so that a woman has it more often
+                order = np.array(sorted(order, key=lambda who: sexes[who] != "F"))
+            for value, who in zip(values, order, strict=True):
+                (women if value == "a" else others)[sexes[who] == "F"] += 1
+            groups.append(("".join(sexes), values))
+    return groups, (women[1] / women[0]) / (others[1] / others[0])
+
+
+@pytest.mark.parametrize("mixed", [0, 3])
+def test_buckets_that_differ_by_region_are_not_taken_for_a_difference_of_values(mixed: int) -> None:
+    for seed in range(5):
+        groups, truth = regional(mixed, np.random.default_rng(seed))
+        answer = asked_of(groups).odds_ratio({"sex": "F"}, {"ill": "a"})
+        assert answer.covers(truth)
+        assert answer.value == pytest.approx(truth, rel=0.2 if mixed else 1e-9)
+        if not mixed:  # a group of one sex tells exactly how many of them have each value
+            assert answer.low == pytest.approx(answer.high)
+
+
+def test_a_value_goes_with_a_column_inside_groups_as_it_does_between_them() -> None:
+    groups, truth = regional(5, np.random.default_rng(1))
+    release = asked_of(groups)
+    even = {"F": 0.0, "M": 0.0}
+    for sexes, values in groups:
+        for sex in sexes:
+            even[sex] += ("a" in values) / 3
+    sexes = "".join(one for one, _ in groups)
+    rest = {sex: sexes.count(sex) - even[sex] for sex in "FM"}
+    by_shares = (even["F"] / even["M"]) / (rest["F"] / rest["M"])
+    answer = release.odds_ratio({"sex": "F"}, {"ill": "a"})
+    assert by_shares < answer.value
+    assert abs(np.log(answer.value / truth)) < abs(np.log(by_shares / truth))
+
+
+def test_a_group_of_one_sex_tells_exactly_how_many_of_it_have_each_value() -> None:
+    release = asked_of([("FFF", "abc")] * 30 + [("MMM", "abd")] * 30)
+    assert release.count({"sex": "F", "ill": "c"}).value == pytest.approx(30)
+    assert release.count({"sex": "F", "ill": "a"}).value == pytest.approx(30)
+    assert release.count({"sex": "F", "ill": "d"}).value == pytest.approx(0)
+
+
+def test_a_pair_hides_who_of_both_has_a_value() -> None:
+    answer = asked_of([("FM", "xy")] * 100).count({"sex": "F", "ill": "x"})
+    assert answer.low < 15 < 85 < answer.high
+
+
+def test_people_of_one_box_share_its_values_though_someone_is_at_each_of_its_ends() -> None:
+    """A box from F to M has a woman and a man, and either may have the only y."""
+    alone = [(10, 11, sex, sex, "zzw") for sex in SEXES * 100]  # so that F and M are bins of their own
+    answer = estimates(table(*alone, *[(10, 11, "F", "M", "xxy")] * 100)).count({"sex": "F", "ill": "y"})
+    assert answer.low < 15 < 85 < answer.high
+
+
+def test_the_interval_of_an_odds_ratio_reaches_as_far_as_both_shares_that_it_is_made_of() -> None:
+    release = estimates(table(*YEARS * 60, *[(10, 13, "F", "F", "xyzw")] * 20, *[(12, 13, "F", "F", "xy")] * 20))
+    young, ill = {"age": (10, 11)}, {"ill": "x"}
+    part, whole, having = (release.share(*asked) for asked in ((young, ill), (young,), (ill,)))
+
+    def ratio(share: float, of_all: float) -> float:
+        rest = (of_all - share * having.value) / (1 - having.value)
+        return float(np.log(share / (1 - share) / (rest / (1 - rest))))
+
+    answer, middle = release.odds_ratio(young, ill), ratio(part.value, whole.value)
+    further = [ratio(part.high, whole.value) - middle, ratio(part.value, whole.low) - middle]
+    assert min(further) > 0.01
+    assert np.log(answer.high) - middle == pytest.approx(np.hypot(*further))
+    less = [middle - ratio(part.low, whole.value), middle - ratio(part.value, whole.high)]
+    assert middle - np.log(answer.low) == pytest.approx(np.hypot(*less))

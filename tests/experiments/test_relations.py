@@ -1,0 +1,40 @@
+"""The tables on planted relations in the documents are what the experiment found."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "tests" / "experiments")]
+
+import relations  # noqa: E402
+
+KEPT = json.loads((ROOT / "docs" / "figures" / "relations.json").read_text())
+ADULT = ROOT.parent / "shared" / "data" / "adult"
+
+
+@pytest.mark.parametrize(
+    ("page", "line"), [("using-a-release", relations.table_line), ("estimates", relations.estimate_line)]
+)
+def test_every_line_on_the_page_is_that_of_the_experiment(page: str, line: object) -> None:
+    text = (ROOT / "docs" / f"{page}.md").read_text()
+    assert set(KEPT) == set(relations.WAYS)
+    for way, found in KEPT.items():
+        assert line(way, found) in text  # type: ignore[operator]
+    assert page == "estimates" or f"true {KEPT['Mondrian, k = 10']['truth']:.2f}" in text
+
+
+def test_nine_of_ten_intervals_hold_the_truth_with_every_technique() -> None:
+    assert all(min(found["held"], found["held, related"]) >= 0.9 for found in KEPT.values())
+
+
+@pytest.mark.skipif(not ADULT.exists(), reason="Adult does not lie beside the project")
+@pytest.mark.parametrize("form", ["boxes", "decoupled"])
+def test_regions_keep_what_groups_without_them_lose_and_estimates_recover_the_rest(form: str) -> None:
+    table = relations.planted(ADULT, 9_000, 50)
+    plain, cut = (relations.measured(f"m-invariance{way}, {form}", table, 50) for way in ("", " with regions"))
+    assert plain["kept"] < 0.5 < 0.8 < cut["kept"]
+    assert cut["kept"] < cut["estimated"] < 1.1
+    assert min(plain["held"], cut["held"]) > 0.9

@@ -37,14 +37,14 @@ from reanon_core.techniques.decoupled import decouple  # noqa: E402
 from reanon_dagster.releasing.query_error import percentage  # noqa: E402
 
 COLUMNS = ("age", "sex", "education")
-REGIONS = {"not_eligible": "partial-blocks", "balancing": "median", "regions": "sizes"}
+PLAIN = {"not_eligible": "partial-blocks", "regions": "none"}
 WAYS: dict[str, tuple[str, dict[str, Any], int | None]] = {
     "Mondrian, k = 10": ("mondrian", {"k": 10}, None),
+    "m-invariance without regions, boxes": ("m-invariance", {"m": 3, **PLAIN}, None),
+    "m-invariance without regions, decoupled": ("m-invariance", {"m": 3, **PLAIN}, 10),
     "m-invariance, boxes": ("m-invariance", {"m": 3}, None),
     "m-invariance, decoupled": ("m-invariance", {"m": 3}, 10),
-    "m-invariance with regions, boxes": ("m-invariance", {"m": 3, **REGIONS}, None),
-    "m-invariance with regions, decoupled": ("m-invariance", {"m": 3, **REGIONS}, 10),
-    "Cor-Split, n = 2, boxes": ("cor-split", {"m": 3, "n": 2}, None),
+    "Cor-Split, n = 2, decoupled": ("cor-split", {"m": 3, "n": 2}, 10),
     "BPG, k = 10, ell = 3": ("bpg", {"k": 10, "ell": 3}, None),
     "JS-reduce, k = 10": ("js-reduce", {"k": 10, "t": 0.4, "j": 0.5}, None),
     "sequential, ell = 3": ("sequential", {"ell": 3}, None),

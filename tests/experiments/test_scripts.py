@@ -41,12 +41,12 @@ def test_there_is_an_experiment_for_each_document_of_figures() -> None:
         "column_weights",
         "cor_split",
         "decoupled",
+        "default",
         "ends",
         "estimate_ageing",
         "estimate_coverage",
         "insiders",
         "js_reduce",
-        "regions",
         "relations",
         "survival",
     }

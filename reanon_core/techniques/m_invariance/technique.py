@@ -93,7 +93,7 @@ class MInvariance:
     def paper(cls, *, m: int, **options: Any) -> "MInvariance":
         """The way of the paper, with its balancing, its assignment and its boxes.
 
-        Paper: [XT07] Section 4.
+        Paper: [XT07] Section 4.1.
         """
         return cls(m=m, **{**PAPER, **options})
 

@@ -193,7 +193,7 @@ def test_releases_with_regions_keep_every_promise_and_are_not_read(technique: MI
 
 @pytest.mark.usefixtures("small_regions")
 @pytest.mark.parametrize("how", ["blocks", "partial-blocks"])
-def test_a_region_with_fewer_than_m_values_is_joined_by_values_that_others_show_in_layers(how: str) -> None:
+def test_a_region_with_few_values_is_joined_by_values_of_others_in_layers(how: str) -> None:
     """Nothing is known before the first release; the young have one value, which the old have too, or have not."""
     technique = replace(REGIONAL, not_eligible=how)
     ages = np.array([[*range(8), *range(90, 98)]], np.int32)

@@ -136,30 +136,21 @@ def test_the_commands_of_the_readme_and_the_analysts_code_run(tmp_path: Path, mo
     assert ran.returncode == 0, ran.stderr
     assert "published 12 rows" in ran.stdout
     assert (tmp_path / "my-series" / "private" / "trace.parquet").exists()
-    monkeypatch.chdir(tmp_path / "my-series" / "published" / "hospital" / "2024-Q2")
-    names: dict[str, object] = {}
     decoding, in_boxes, decoupled = blocks(ROOT / "docs" / "using-a-release.md", "python")
+    text = (tmp_path / "my-series" / "series.yaml").read_text()
+    boxes = tmp_path / "my-series" / "boxes.yaml"
+    boxes.write_text(text.replace("k: 4}", "form: boxes}").replace("series: hospital", "series: boxes"))
+    assert main(["backfill", str(boxes), "--quiet"]) == 0
+    monkeypatch.chdir(tmp_path / "my-series" / "published" / "boxes" / "2024-Q2")
+    names: dict[str, object] = {}
     exec(decoding, names)
     assert set(names["interval"]) <= {"primary", "secondary", "vocational", "bachelor", "master"}
     exec(in_boxes, names)
     assert 0 <= names["estimate"] <= len(names["table"])
     assert names["real"].sum() == pytest.approx(len(names["table"]) - names["counterfeits"].sum())
-    monkeypatch.undo()
-    estimate_from_rows_and_values(tmp_path / "my-series", decoupled, monkeypatch)
-    shutil.rmtree(tmp_path / "my-series")
-
-
-def estimate_from_rows_and_values(folder: Path, block: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Publish the same series in the decoupled form, and run the analysts' code for it."""
-    text = (folder / "series.yaml").read_text()
-    text = text.replace("formats: [parquet, csv]}", "form: decoupled, k: 3}").replace(
-        "series: hospital", "series: clinic"
-    )
-    (folder / "decoupled.yaml").write_text(text)
-    assert main(["backfill", str(folder / "decoupled.yaml"), "--quiet"]) == 0
-    monkeypatch.chdir(folder / "published" / "clinic" / "2024-Q2")
-    names: dict[str, object] = {}
-    exec(block, names)
+    monkeypatch.chdir(tmp_path / "my-series" / "published" / "hospital" / "2024-Q2")
+    names = {}
+    exec(decoupled, names)
     with duckdb.connect() as connection:
         connection.execute(Path("view.sql").read_text())
         query = (
@@ -169,6 +160,7 @@ def estimate_from_rows_and_values(folder: Path, block: str, monkeypatch: pytest.
     assert names["estimate"] == pytest.approx(joined)
     assert 0 < names["estimate"] < len(names["rows"])
     monkeypatch.undo()
+    shutil.rmtree(tmp_path / "my-series")
 
 
 def test_the_python_of_the_readme_runs(monkeypatch: pytest.MonkeyPatch) -> None:

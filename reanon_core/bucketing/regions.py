@@ -68,12 +68,11 @@ def region_of_new_rows(qi: Int32, shown: ShownRows, m: int, values: int) -> Int3
         spans = np.array([max(1, _width(_with_missing_below(codes))) for codes in qi])
         return _divided(rows, least, lambda region, fewest: _widest_half(qi, region, spans, fewest))
     columns = [column for codes, old in zip(qi, shown.qi, strict=True) if (column := _binned(codes, old, shown))]
-    fewest = max(LEAST_ROWS * m, least // 2)
-    return _divided(rows, fewest, lambda region, fewest: _related_half(columns, region, fewest))
+    return _divided(rows, least, lambda region, fewest: _related_half(columns, region, fewest))
 
 
 def least_rows(rows: int, m: int, values: int) -> int:
-    """The least number of rows of a region of the first release: many rows give more regions, and larger ones.
+    """The least number of rows of a region: many rows give more regions, and larger ones.
 
     Small regions keep more of the relations. They also make many signatures, and a value is more often too frequent in
     one; both cost counterfeits in every later release. docs/techniques/m-invariance.md has the measurements.
@@ -81,7 +80,7 @@ def least_rows(rows: int, m: int, values: int) -> int:
     wanted = rows * rows * m * values
     root: int = round(wanted ** (1 / 3))
     root += int((root + 1) ** 3 <= wanted) - int(root**3 > wanted)  # the same on every machine
-    return max(LEAST_ROWS * m, 2 * root // 5)
+    return max(LEAST_ROWS * m, root // 5)
 
 
 def _divided(rows: int, least: int, cut: Cut) -> Int32:
@@ -144,7 +143,7 @@ def _binned(codes: Int32, old: Int32, shown: ShownRows) -> _Binned | None:
     middle = np.cumsum(rows) - rows // 2
     _, bin_of = np.unique(middle * BINS // (int(rows.sum()) + 1), return_inverse=True)
     bins = int(bin_of[-1]) + 1
-    strength = relation(_shown_values(bin_of[place], bins, shown.signature[some], shown.signatures)) if bins > 1 else 0
+    strength = strongest(_shown_values(bin_of[place], bins, shown.signature[some], shown.signatures))
     if not strength:
         return None
     least_code = distinct[np.flatnonzero(np.diff(bin_of, prepend=-1))]
@@ -160,6 +159,18 @@ def _shown_values(bin_of: Int64, bins: int, signature: Int32, signatures: Signat
     for of_bin, counts in zip(table, rows.reshape(bins, signatures.count), strict=True):
         np.add.at(of_bin, signatures.values, signatures.per_slot(counts) * share)
     return table
+
+
+def strongest(table: Int64) -> float:
+    """The strongest relation [bins, values] between bins, or pairs of bins, or pairs of these, and so on, and values.
+
+    Many bins show a relation that goes up and down; few are enough for one that does not, and chance hides it less.
+    """
+    found = 0.0
+    while len(table) > 1:
+        found = max(found, relation(table))
+        table = np.add.reduceat(table, np.arange(0, len(table), 2))
+    return found
 
 
 def relation(table: Int64) -> float:

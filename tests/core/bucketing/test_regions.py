@@ -14,7 +14,7 @@ from scipy.stats import chi2_contingency
 
 from reanon_core.bucketing import regions
 from reanon_core.bucketing.eligibility import is_eligible
-from reanon_core.bucketing.regions import ShownRows, allocated_slots, region_of_new_rows, relation
+from reanon_core.bucketing.regions import ShownRows, allocated_slots, region_of_new_rows, relation, strongest
 from reanon_core.bucketing.roster import NO_EPISODE
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.model.arrays import MISSING
@@ -106,6 +106,16 @@ def test_a_relation_is_chi_square_beyond_chance_for_each_row(seed: int, bins: in
     else:
         assert found == 0
     assert relation(np.outer(table[:, 0], table[0]) * regions.WHOLE) == 0
+    assert strongest(table * regions.WHOLE) >= found
+
+
+def test_a_weak_relation_is_seen_between_few_bins_where_many_hide_it_in_chance() -> None:
+    """A value becomes a little more frequent from the first bin to the last: too little for sixteen bins."""
+    table = np.full((16, 8), 40)
+    table[:, 0] += 2 * np.arange(16) - 15
+    table += np.random.default_rng(4).integers(-3, 4, table.shape)
+    assert relation(table * regions.WHOLE) == 0
+    assert strongest(table * regions.WHOLE) > 0
 
 
 def test_old_rows_show_all_values_of_their_bucket_alike() -> None:

@@ -83,6 +83,8 @@ class Fit:
     """The least number of values for which the parameters make sense."""
     rations_new_rows: bool = True
     """Whether at most one in so many new people may share a value; otherwise each release needs so many values."""
+    goes_on: bool = False
+    """Whether a release withholds some new people where more of them share a value, and is not refused."""
     values_change: Mapping[str, object] | None = None
     """What to add to the parameters if people's sensitive values change; None if such people cannot be published."""
     qi_change: Mapping[str, object] | None = field(default_factory=dict)

@@ -105,6 +105,8 @@ class Series:
         self._schema = series_schema(id, sensitive, quasi_identifiers, other, ends)
         if (form or default_form(technique)) == "decoupled":
             technique = decouple(technique, DECOUPLED_K if k is None else k)
+        elif k is not None:
+            raise InvalidParameter(Problem("k", "be given with form='decoupled', and only then", str(k)))
         technique.accepts(self._schema)
         self._technique, self._memory, self._seed = technique, memory, unsafe_seed
         self._checks = (*own_checks(technique), *checks)

@@ -171,8 +171,6 @@ def _form_problems(form: object, k: object) -> Iterator[Problem]:
         yield Problem("form", f"be {' or '.join(FORMS)}", repr(form))
     if k is not None and (not isinstance(k, int) or isinstance(k, bool)):
         yield Problem("k", "be a whole number of at least 2", repr(k))
-    elif k is not None and form == "boxes":
-        yield Problem("k", "be given with form='decoupled', and only then", str(k))
 
 
 def _is_text(value: object) -> bool:

@@ -44,8 +44,8 @@ Ways = dict[str, list[float]]
 Numbers = tuple[Ways, Ways, Ways]
 """People exposed, relations kept, and how far off a count is."""
 WORDS = (
-    "exposed: people whose industry is certain to somebody who has all releases so far,",
-    "  knows who is in each, and has read the program (naive: who has not)",
+    "exposed: people whose industry is certain to an adversary with all releases,",
+    "  who knows who is in each and has read the program (naive: has not read it)",
     "kept: how much of the relations of quasi-identifiers and industry is seen",
     "off by: the median error of 10,000 random counting queries",
 )

@@ -56,9 +56,8 @@ def _with_source(series: Series, ledger: Ledger, knowledge: Knowledge) -> Knowle
     with opened(series.private_folder, read_only=True) as connection:
         made = [json.loads(text)["technique"] for _, text in store_reader.manifests(connection)]
     now = json.loads(json.dumps(series.parameters))
-    changed = sorted(
-        name for name in series.technique.changeable if any(one.get(name, now[name]) != now[name] for one in made)
-    )
+    movable = series.technique.changeable | series.technique.declaration.followers.keys()
+    changed = sorted(name for name in movable if any(one.get(name, now[name]) != now[name] for one in made))
     if not changed:
         return with_algorithm(series.technique, ledger, knowledge)
 

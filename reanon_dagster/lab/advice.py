@@ -114,7 +114,8 @@ def _reasons(best: Measured, facts: TableFacts, own: int | None) -> list[str]:
     if fit.rations_new_rows and facts.largest_m > cell.among:
         reasons.append(f"up to {facts.largest_m} values no value of the new people is too frequent; some are to spare")
     elif fit.rations_new_rows:
-        reasons.append("nothing is to spare: where a value is more frequent among the new people, some are withheld")
+        then = "some are withheld" if fit.goes_on else "the release is refused"
+        reasons.append(f"nothing is to spare: where a value is more frequent among the new people, {then}")
     if cell.k is not None:
         reasons.append("the decoupled form promises the same for values, and its counts are closer (docs/decoupled.md)")
     reasons.append(

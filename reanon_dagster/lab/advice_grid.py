@@ -56,7 +56,10 @@ class Cell:
     def publish(self, series: "Series") -> Publish:
         """What `publish` in the series file would say."""
         kept = series.config.publish.model_dump(exclude_unset=True, exclude={"form", "k"})
-        return Publish(**kept) if self.k is None else Publish(**kept, form="decoupled", k=self.k)
+        if self.k is not None:
+            return Publish(**kept, form="decoupled", k=self.k)
+        # Boxes are named where a technique has another form, which may be its default.
+        return Publish(**kept, form="boxes") if TECHNIQUES[self.technique].declaration.decouples else Publish(**kept)
 
     @property
     def text(self) -> str:

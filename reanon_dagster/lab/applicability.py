@@ -191,7 +191,7 @@ def _of(
         additions |= fit.people_leave
     largest = facts.largest_m if fit.rations_new_rows else facts.fewest_values
     if largest < fit.least:
-        if fit.rations_new_rows and facts.fewest_values >= fit.least:
+        if fit.goes_on and facts.fewest_values >= fit.least:
             largest = fit.least  # some of the new people are withheld
         else:
             reasons.append(_too_small(facts, fit))

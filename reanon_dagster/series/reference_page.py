@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from reanon_core.protocols import Technique
 from reanon_dagster.series.adversary_config import Adversary
 from reanon_dagster.series.config import (
     Column,
@@ -123,9 +124,29 @@ def _techniques() -> Iterator[str]:
             required = parameter.default is dataclasses.MISSING
             chosen = parameter.default if parameter.name in declared else getattr(usual, parameter.name)
             default = "required" if required else f"`{chosen}`"
-            frozen = "yes" if parameter.name not in technique.changeable else "no"
+            pairs = sorted(technique.declaration.followers.get(parameter.name, ()))
+            may = f"yes, but {', '.join(f'{before} may become {after}' for before, after in pairs)}" if pairs else "yes"
+            frozen = may if parameter.name not in technique.changeable else "no"
             cells = (f"`{parameter.name}`", _type(types[parameter.name]), default, frozen, meanings[parameter.name])
             yield f"| {' | '.join(cells)} |"
+        if technique.declaration.variants:
+            yield _variants(name, technique)
+
+
+def _variants(name: str, technique: type[Technique[Any, Any]]) -> str:
+    """The row for the words that set several parameters at once."""
+    from reanon_core.catalog import build_technique
+    from reanon_core.techniques.decoupled import default_form
+
+    variants, meanings = technique.declaration.variants, []
+    for word, options in variants.items():
+        form = default_form(build_technique(name, {**technique.declaration.weakest, "variant": word}))
+        meanings.append(
+            f"{word} is {', '.join(f'`{key}: {_written(value)}`' for key, value in options.items())}, "
+            f"and `form: {form}` under `publish`"
+        )
+    meaning = f"Sets parameters that are not written beside it: {'; '.join(meanings)}."
+    return f"| `variant` | {' or '.join(variants)} | none | as they are | {meaning} |"
 
 
 def _meanings(technique: type) -> dict[str, str]:

@@ -173,8 +173,10 @@ class Series:
         frozen |= {f"{TECHNIQUE}{key}": value for key, value in sorted(self.parameters.items())}
         if sensitive.taxonomy is not None:
             frozen["sensitive.taxonomy"] = _digest(sensitive.taxonomy.paths)
+        if self.technique.declaration.decouples:
+            frozen["publish.form"] = self.form
         if self.form == "decoupled":
-            frozen |= {"publish.form": self.form, "publish.k": self.config.publish.k}
+            frozen["publish.k"] = self.config.publish.k
         if self.technique.declaration.needs_knowledge and self.background is not None:
             frozen["knowledge"] = self.background.digest()
         return dict(json.loads(json.dumps(frozen, default=str)))

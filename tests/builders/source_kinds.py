@@ -37,7 +37,7 @@ quasi_identifiers:
 sensitive: disease
 technique: {name: m-invariance, m: 3}
 max_drift: 1
-publish: {report: false}
+publish: {report: false, form: boxes}
 """
 DISEASES = ["asthma", "Grippe", "fièvre", "7", "flu, other", "measles"]
 RELEASES = ("r1", "r2", "r3")

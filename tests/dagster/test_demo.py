@@ -6,6 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from builders.series import begin
 
 from reanon_core.model.ledger import Ledger
 from reanon_dagster.cli import main
@@ -32,6 +33,7 @@ def backfilled(demo: ModuleType, folder: Path) -> tuple[dict[str, Ledger], dict[
         copy = folder / path.parent.name / "series.yaml"
         copy.parent.mkdir(exist_ok=True)
         shutil.copy(path, copy)
+        begin(copy)
         assert main(["backfill", str(copy), "--seed", "1", "--quiet"]) == 0
         series[way] = load_series(copy)
     ledgers = {way: demo.ledger_of(one) for way, one in series.items()}

@@ -20,11 +20,9 @@ def series(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("analyst") / "series"
     assert main(["init", str(folder), "--quiet"]) == 0
     text = (folder / "series.yaml").read_text()
-    text = text.replace("formats: [parquet, csv]}", "form: decoupled, k: 3}").replace(
-        "series: hospital", "series: clinic"
-    )
-    (folder / "decoupled.yaml").write_text(text)
-    for file in ("series.yaml", "decoupled.yaml"):
+    assert ", k: 4}" in text
+    (folder / "boxes.yaml").write_text(text.replace(", k: 4}", ", form: boxes}").replace("hospital", "clinic", 1))
+    for file in ("series.yaml", "boxes.yaml"):
         assert main(["backfill", str(folder / file), "--quiet"]) == 0
     return folder
 
@@ -48,7 +46,7 @@ def test_the_weights_of_the_view_count_the_people(series: Path, name: str, monke
     for release, asked in open_releases(series / "published" / name).items():
         folder = series / "published" / name / release
         manifest = json.loads((folder / "manifest.json").read_text())
-        real = manifest["rows"] - (manifest["counterfeits"] if name == "hospital" else 0)
+        real = manifest["rows"] - (manifest["counterfeits"] if name == "clinic" else 0)
         assert asked.people - asked.withheld == real
         monkeypatch.chdir(folder)
         with duckdb.connect() as connection:
@@ -62,7 +60,7 @@ def test_the_weights_of_the_view_count_the_people(series: Path, name: str, monke
 
 def test_csv_and_parquet_give_the_same_answers(series: Path, tmp_path: Path) -> None:
     folder = series / "published" / "hospital" / "2024-Q2"
-    for file in ("manifest.json", "table.csv", "counterfeits.csv"):
+    for file in ("manifest.json", "rows.csv", "values.csv"):
         (tmp_path / file).write_bytes((folder / file).read_bytes())
     asked = {"disease": "gastritis", "age": (30, 39)}
     assert open_release(tmp_path).count(asked) == open_release(folder).count(asked)
@@ -76,10 +74,11 @@ def test_text_in_csv_files_stays_text(tmp_path: Path, monkeypatch: pytest.Monkey
     lines = ["id,region,flag,code", *(",".join(one) for one in people)]
     (tmp_path / "r1.csv").write_text("\n".join(lines) + "\n")
     (tmp_path / "series.yaml").write_text(
-        'series: odd\nsource: {path: "{release}.csv", id: id}\nreleases: {names: [r1]}\nsensitive: code\n'
+        'series: odd\nsource: {path: "{release}.csv", id: id}\nreleases: {names: [r1]}\n'
+        'sensitive: {column: code, values: ["007", "1e3", NA]}\n'
         'quasi_identifiers:\n  region: {kind: categorical, order: ["01", "02"], missing: separate}\n'
         '  flag: {kind: categorical, order: ["false", "true"]}\n'
-        "technique: {name: m-invariance, m: 3}\npublish: {formats: [csv]}\n"
+        "technique: {name: m-invariance, m: 3}\npublish: {formats: [csv], form: boxes}\n"
     )
     assert main(["backfill", str(tmp_path / "series.yaml"), "--quiet"]) == 0
     folder = tmp_path / "published" / "odd" / "r1"

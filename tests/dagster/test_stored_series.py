@@ -22,9 +22,14 @@ def path(tmp_path: Path) -> Path:
 def door() -> reanon.Series:
     """The series of series.yaml, in memory."""
     columns = {"age": reanon.Numeric(min_width=2, domain=(0, 110)), "zip": reanon.Numeric(min_width=10)}
-    technique = reanon.MInvariance(m=3)
+    technique = reanon.MInvariance(m=3, balancing="blind", not_eligible="refuse")
     return reanon.Series(
-        id="patient", sensitive="disease", quasi_identifiers=columns, technique=technique, unsafe_seed=SEED
+        id="patient",
+        sensitive="disease",
+        quasi_identifiers=columns,
+        technique=technique,
+        form="boxes",
+        unsafe_seed=SEED,
     )
 
 

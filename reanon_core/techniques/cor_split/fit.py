@@ -9,5 +9,6 @@ FIT = Fit(
     adversaries=frozenset({"presence", "values"}),
     bounds_risk=True,
     least=3,
+    goes_on=True,
     values_change={"on_sensitive_change": "episode"},
 )

@@ -25,24 +25,26 @@ source: {{path: "{{release}}.csv", id: id}}
 releases: {{names: [r1, r2]}}
 quasi_identifiers: {{age: {{kind: numeric}}}}
 sensitive: disease
-technique: {{name: m-invariance, m: 2, balancing: {balancing}}}
+technique: {{name: m-invariance, m: 2{options}}}
+publish: {{{publish}}}
 """
+FILLED, BLIND = ", variant: paper", ", balancing: blind, not_eligible: refuse"
 
 
-def published(folder: Path, balancing: str) -> Path:
+def published(folder: Path, options: str, publish: str = "form: boxes") -> Path:
     for name, table in (("r1", FIRST), ("r2", SECOND)):
         pd.DataFrame(table).to_csv(folder / f"{name}.csv", index=False)
     path = folder / "series.yaml"
-    path.write_text(SERIES.format(balancing=balancing), encoding="utf-8")
+    path.write_text(SERIES.format(options=options, publish=publish), encoding="utf-8")
     assert main(["backfill", str(path), "--quiet"]) == 0
     return path
 
 
-@pytest.mark.parametrize(("balancing", "exposed"), [("filled", 2), ("blind", 0)])
+@pytest.mark.parametrize(("options", "exposed"), [(FILLED, 2), (BLIND, 0)], ids=["filled", "blind"])
 def test_audit_evidence_and_python_say_whom_a_reader_of_the_source_exposes(
-    balancing: str, exposed: int, tmp_path: Path
+    options: str, exposed: int, tmp_path: Path
 ) -> None:
-    path, out = published(tmp_path, balancing), tmp_path / "audit.json"
+    path, out = published(tmp_path, options), tmp_path / "audit.json"
     assert main(["audit", str(path), "--attack", "algorithm", "--json", str(out), "--quiet"]) == 0
     (answer,) = json.loads(out.read_text())["attacks"]
     assert (answer["attack"], answer["exposed"], answer["of"]) == ("algorithm", exposed, 5)
@@ -57,7 +59,7 @@ def test_audit_evidence_and_python_say_whom_a_reader_of_the_source_exposes(
 
 
 def test_files_alone_are_not_read_and_say_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    published(tmp_path, "filled")
+    published(tmp_path, FILLED)
     tables = [str(tmp_path / "published" / "clinic" / name / "table.parquet") for name in ("r1", "r2")]
     schema, people = tmp_path / "schema.yaml", tmp_path / "people.csv"
     schema.write_text("id: id\nquasi_identifiers: {age: {}}\nsensitive: disease\n", encoding="utf-8")
@@ -71,21 +73,26 @@ def test_files_alone_are_not_read_and_say_why(tmp_path: Path, capsys: pytest.Cap
 def test_releases_that_were_made_with_other_options_are_not_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = published(tmp_path, "blind")
-    path.write_text(path.read_text().replace("m: 2,", "m: 2, not_eligible: blocks,"), encoding="utf-8")
+    path = published(tmp_path, BLIND)
+    path.write_text(path.read_text().replace("not_eligible: refuse", "not_eligible: blocks"), encoding="utf-8")
     assert main(["audit", str(path), "--attack", "algorithm"]) == 2
     assert "changed since the first one: not_eligible" in capsys.readouterr().err
     assert main(["audit", str(path), "--quiet"]) == 0
 
 
 @pytest.mark.parametrize(
-    "options",
-    ["blind, not_eligible: partial-blocks", "median, not_eligible: blocks", "median, not_eligible: partial-blocks"],
+    ("options", "publish"),
+    [
+        (", balancing: blind, not_eligible: partial-blocks", "form: boxes"),
+        (", balancing: median, not_eligible: blocks", "form: boxes"),
+        ("", "form: boxes"),
+        ("", "k: 2"),
+    ],
 )
 def test_what_was_decided_by_chance_row_by_row_is_not_tested_and_has_no_number(
-    options: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    options: str, publish: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path, out = published(tmp_path, options), tmp_path / "audit.json"
+    path, out = published(tmp_path, options, publish), tmp_path / "audit.json"
     capsys.readouterr()
     assert main(["audit", str(path), "--json", str(out)]) == 0
     row = next(line for line in capsys.readouterr().out.splitlines() if line.split()[:1] == ["algorithm"])
@@ -104,13 +111,18 @@ def test_a_series_in_memory_is_read_too() -> None:
         id="id",
         sensitive="disease",
         quasi_identifiers={"age": Numeric()},
-        technique=MInvariance(m=2, balancing="filled"),
+        technique=MInvariance.paper(m=2),
     )
     series.publish(pd.DataFrame(FIRST), name="r1")
     series.publish(pd.DataFrame(SECOND), name="r2")
     assert series.attack("algorithm").exposed == 2
     naive = Series(
-        id="id", sensitive="disease", quasi_identifiers={"age": Numeric()}, technique=MInvariance(m=2), memory=False
+        id="id",
+        sensitive="disease",
+        quasi_identifiers={"age": Numeric()},
+        technique=MInvariance(m=2, not_eligible="refuse"),
+        form="boxes",
+        memory=False,
     )
     naive.publish(pd.DataFrame(FIRST), name="r1")
     naive.publish(pd.DataFrame(SECOND), name="r2")

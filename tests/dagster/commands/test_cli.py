@@ -9,7 +9,7 @@ import duckdb
 import pandas as pd
 import pytest
 from builders.independent import problems
-from builders.series import DISEASES, SERIES, begin, lively, people, write_series
+from builders.series import DISEASES, SERIES, begin, lively, people, plainly_published, write_series
 
 from reanon_dagster.cli import main
 
@@ -155,12 +155,12 @@ def test_a_frozen_setting_cannot_be_changed_after_the_first_release(
     series: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["publish", str(series), "--quiet"])
-    series.write_text(SERIES.replace("m: 3", "m: 2"))
+    series.write_text(plainly_published(SERIES.replace("m: 3", "m: 2")))
     assert main(["publish", str(series)]) == 1
     _, err = said(capsys)
     assert "technique.m was 3 and is 2" in err
     assert "new series" in err
-    series.write_text(SERIES.replace("m: 3", "m: 3, assignment: paper"))
+    series.write_text(plainly_published(SERIES.replace("m: 3", "m: 3, assignment: paper")))
     assert main(["publish", str(series)]) == 0
 
 
@@ -260,6 +260,7 @@ quasi_identifiers:
   gewicht: {kind: numeric, granularity: 0.1, min_width: 2}
 sensitive: krankheit
 technique: {name: m-invariance, m: 2}
+publish: {form: boxes}
 """.replace("ämter-2", "amt-2")
     frame = pd.DataFrame(
         {

@@ -10,6 +10,7 @@ from builders.rehearsed import with_surplus, written
 from builders.series import DISEASES, SERIES, lively, people, write_series
 
 from reanon_dagster.cli import main
+from reanon_dagster.lab.advice import yaml_lines
 from reanon_dagster.lab.advice_grid import Cell, Measured, asked, cells, numbers_tried
 from reanon_dagster.lab.applicability import applicability, eligibilities, table_facts
 from reanon_dagster.lab.rehearsal import Obstacle, RehearsedRelease
@@ -138,15 +139,34 @@ def test_what_people_do_decides_which_techniques_apply(tmp_path: Path) -> None:
     assert [name for name, (why, _) in reasons(frame, "transitions").items() if not why] == ["js-reduce"]
 
 
-def test_where_one_value_has_most_of_the_new_people_only_the_way_on_applies(tmp_path: Path) -> None:
+def test_where_one_value_has_most_of_the_new_people_only_a_way_that_never_refuses_applies(tmp_path: Path) -> None:
     frames = {"r1": people(60), "r2": pd.concat([people(60), people(68).iloc[60:].assign(disease="flu")])}
-    series = load_series(write_series(tmp_path, snapshots=frames))
+    path = write_series(tmp_path, snapshots=frames)
+    path.write_text(SERIES)  # with the defaults
+    series = load_series(path)
     facts = table_facts(series, list(frames), snapshots_on_disk(series, TODAY).read())
     assert facts.largest_m == 1
     found = {one.technique: one for one in applicability(series, facts, "presence")}
     assert found["m-invariance"].applies
-    assert found["m-invariance"].additions["not_eligible"] == "partial-blocks"
+    assert found["m-invariance"].largest == 2
+    own = [cell for cell in cells(series, facts, [found["m-invariance"]]) if cell.among == 2]
+    assert {cell.series(series).parameters["not_eligible"] for cell in own} == {"partial-blocks"}
     assert "one value has 8 of 8 new people" in found["sequential"].reasons[0]
+
+
+@pytest.mark.parametrize("form", ["", "publish: {form: boxes}\n", "publish: {form: decoupled, k: 7}\n"])
+def test_every_cell_publishes_in_the_form_that_it_names(tmp_path: Path, form: str) -> None:
+    frames = {"r1": people(120), "r2": people(120)}
+    path = write_series(tmp_path, snapshots=frames)
+    path.write_text(SERIES + form)
+    series = load_series(path)
+    facts = table_facts(series, list(frames), snapshots_on_disk(series, TODAY).read())
+    grid = cells(series, facts, applicability(series, facts, "presence"))
+    assert {cell.k for cell in grid if cell.technique == "m-invariance"} == {None, 7 if "k: 7" in form else 10}
+    for cell in grid:
+        path.write_text(SERIES.replace("technique: {name: m-invariance, m: 3}\n", f"{yaml_lines(series, cell)}\n"))
+        for made in (cell.series(series), load_series(path)):
+            assert made.form == ("boxes" if cell.k is None else "decoupled")
 
 
 def rehearsed(name: str, **numbers: object) -> RehearsedRelease:

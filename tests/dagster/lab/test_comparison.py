@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from builders.private_texts import leaks, private_texts
-from builders.series import SERIES, lively, write_series
+from builders.series import SERIES, lively, plainly_published, write_series
 
 from reanon_core.catalog import ATTACKS, TECHNIQUES
 from reanon_core.precompile import snapshots
@@ -172,10 +172,11 @@ def test_another_snapshot_or_another_parameter_is_computed_anew(tmp_path: Path) 
     snapshots["r2"].iloc[1:].to_csv(tmp_path / "snapshots" / "r2.csv", index=False)
     assert main(options) == 0
     assert len(list(kept.iterdir())) == 2
-    path.write_text(f"{SMALL}compare: {{naive: {{k: 3, ell: 3}}, mondrian: {{heuristic: width}}}}\n")  # the defaults
+    written_down = "compare: {naive: {k: 3, ell: 3}, mondrian: {heuristic: width}}\n"  # the defaults
+    path.write_text(plainly_published(SMALL + written_down))
     assert main(options) == 0
     assert len(list(kept.iterdir())) == 2
-    path.write_text(f"{SMALL}compare: {{naive: {{k: 9}}, wide: {{name: mondrian, k: 12}}}}\n")
+    path.write_text(plainly_published(f"{SMALL}compare: {{naive: {{k: 9}}, wide: {{name: mondrian, k: 12}}}}\n"))
     assert main([*options[:3], "--technique", "naive,wide", "--attack", "intersection"]) == 0
     assert len(list(kept.iterdir())) == 4
 

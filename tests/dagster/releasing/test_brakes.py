@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import pandas as pd
 import pytest
-from builders.series import DEFAULT_BRAKES, correct, people, write_series
+from builders.series import DEFAULT_BRAKES, correct, people, plainly_published, write_series
 
 from reanon_core.brakes import accepted_reason
 from reanon_core.model.errors import InvalidParameter
@@ -54,10 +54,10 @@ def test_a_snapshot_of_another_size_is_refused(begun, count: int, told: str | No
 def test_a_small_table_may_halve_unless_the_series_says_otherwise(begun, tmp_path: Path) -> None:
     path = begun(DEFAULT_BRAKES + "max_drift: 0.3\n", first=people(60), second=people(30))
     assert main(["publish", path, "--quiet"]) == 1
-    Path(path).write_text(DEFAULT_BRAKES)
+    Path(path).write_text(plainly_published(DEFAULT_BRAKES))
     assert main(["publish", path, "--quiet"]) == 0
     correct(tmp_path, "r3", people(300))
-    Path(path).write_text(DEFAULT_BRAKES + "max_drift: null\n")
+    Path(path).write_text(plainly_published(DEFAULT_BRAKES + "max_drift: null\n"))
     assert main(["publish", path, "--quiet"]) == 0
 
 
@@ -71,7 +71,7 @@ def test_new_ids_for_all_people_are_refused(begun, text: str, tmp_path: Path, ca
     correct(tmp_path, "r2", renamed(people(120), kept=12))
     assert main(["publish", path, "--quiet"]) == 0
     correct(tmp_path, "r3", renamed(renamed(people(120))))
-    Path(path).write_text(text + "min_returning: 0\n")
+    Path(path).write_text(plainly_published(text + "min_returning: 0\n"))
     assert main(["publish", path, "--quiet"]) == 0
 
 
@@ -84,7 +84,7 @@ def test_people_whom_a_release_does_not_select_have_not_left(tmp_path: Path) -> 
 @pytest.mark.parametrize("variant", ["Flu", "FLU", "flu\u00ad", "\uff46lu"])
 def test_two_spellings_of_a_value_are_refused(begun, variant: str, capsys) -> None:
     path = begun(second=respelled(people(240), "flu", variant))
-    Path(path).write_text(DEFAULT_BRAKES + "max_drift: 2\n")
+    Path(path).write_text(plainly_published(DEFAULT_BRAKES + "max_drift: 2\n"))
     assert main(["publish", path, "--quiet"]) == 1
     assert f"values of disease differ only in case, spaces or Unicode form: 'flu' and {variant!a}" in (
         capsys.readouterr().err

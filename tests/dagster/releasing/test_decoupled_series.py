@@ -112,11 +112,9 @@ def test_form_and_k_are_frozen(path: Path, capsys: pytest.CaptureFixture[str]) -
     text = path.read_text()
     for other, told in (
         (text.replace("k: 5", "k: 6"), "publish.k was 5 and is 6"),
-        (
-            text.replace("publish: {report: false, form: decoupled, k: 5}\n", ""),
-            "publish.form was decoupled and is not set",
-        ),
+        (text.replace("form: decoupled, k: 5", "form: boxes"), "publish.form was decoupled and is boxes"),
     ):
+        assert other != text
         path.write_text(other)
         assert main(["publish", str(path), "--release", "r5"]) == 1
         assert told in capsys.readouterr().err
@@ -152,7 +150,7 @@ def test_frames_in_memory_have_the_same_form() -> None:
         id="patient",
         sensitive="disease",
         quasi_identifiers=columns,
-        technique=reanon.MInvariance(m=3),
+        technique=reanon.MInvariance(m=3, balancing="blind", not_eligible="refuse"),
         form="decoupled",
         k=5,
         unsafe_seed=1,
@@ -167,13 +165,20 @@ def test_frames_in_memory_have_the_same_form() -> None:
         assert release.values.to_pandas()["count"].sum() >= len(rows)
     assert max(series.query_error().values()) < 1
     plain = reanon.Series(
-        id="patient", sensitive="disease", quasi_identifiers=columns, technique=reanon.MInvariance(m=3), unsafe_seed=1
+        id="patient",
+        sensitive="disease",
+        quasi_identifiers=columns,
+        technique=reanon.MInvariance(m=3),
+        form="boxes",
+        unsafe_seed=1,
     )
     with pytest.raises(reanon.InvalidParameter, match="be decoupled"):
         _ = plain.publish(lively(1)["r1"], name="r1").values
-    for wrong in ({"form": "rings"}, {"k": 5}, {"form": "decoupled", "k": "many"}):
+    paper = reanon.MInvariance.paper(m=3)
+    for wrong in ({"form": "rings"}, {"form": "boxes", "k": 5}, {"technique": paper, "k": 5}, {"k": "many"}):
+        arguments = {"technique": reanon.MInvariance(m=3), **wrong}
         with pytest.raises(reanon.InvalidParameter):
-            reanon.Series(id="p", sensitive="s", quasi_identifiers=columns, technique=reanon.MInvariance(m=3), **wrong)
+            reanon.Series(id="p", sensitive="s", quasi_identifiers=columns, **arguments)
 
 
 def test_an_audit_of_the_files_alone_reads_rows_with_their_values(path: Path, tmp_path: Path) -> None:

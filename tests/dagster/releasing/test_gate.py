@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from builders.faults import Forgetful
-from builders.series import DEFAULT_BRAKES, SERIES, lively, people, releases_in, write_series
+from builders.series import DEFAULT_BRAKES, SERIES, lively, people, plainly_published, releases_in, write_series
 
 from reanon_core.model.errors import Refused
 from reanon_core.model.release import Release
@@ -178,5 +178,5 @@ def test_a_snapshot_that_drifted_too_far_is_refused_where_the_series_says_so(
     series = write_series(tmp_path, text=DEFAULT_BRAKES + "max_drift: 0.3\n", snapshots=snapshots)
     assert main(["backfill", str(series)]) == 1
     assert "120 people before, 60 now (-50.0%), and max_drift is 0.3" in capsys.readouterr().err
-    series.write_text(DEFAULT_BRAKES + "max_drift: 0.6\n")
+    series.write_text(plainly_published(DEFAULT_BRAKES + "max_drift: 0.6\n"))
     assert main(["backfill", str(series), "--quiet"]) == 0

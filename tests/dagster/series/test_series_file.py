@@ -30,7 +30,16 @@ def test_a_small_file_gets_the_defaults_of_the_contract(write):
     assert series.config.compare == {}
     assert series.published_folder == series.folder / "published" / "hospital"
     assert series.private_folder == series.folder / "private" / "hospital"
-    assert series.technique.m == 2
+    assert series.parameters == {
+        "m": 2,
+        "balancing": "median",
+        "assignment": "deep",
+        "not_eligible": "partial-blocks",
+        "regions": "sizes",
+        "on_sensitive_change": "refuse",
+        "on_qi_change": "allow",
+    }
+    assert (series.form, series.technique.k) == ("decoupled", 10)
     assert series.more_checks == ()
     assert series.schema.names == ("age",)
     assert not series.schema.sensitive.closed
@@ -56,10 +65,10 @@ quasi_identifiers:
   smoker: {kind: categorical, order: [no, yes]}
 sensitive: {column: disease, values: [flu, cold]}
 other: []
-technique: {name: m-invariance, m: 3, not_eligible: defer}
+technique: {name: m-invariance, m: 3, not_eligible: defer, assignment: stable}
 compare: {}
 checks: [well-formedness, {name: k-anonymity, k: 3}]
-publish: {to: out, formats: [parquet]}
+publish: {to: out, formats: [parquet], form: decoupled, k: 5}
 engine: embedded
 private: {to: ../secret}
 """
@@ -73,7 +82,8 @@ private: {to: ../secret}
     assert smoker.taxonomy is not None
     assert (smoker.hierarchical, smoker.taxonomy.leaves) == (False, ("no", "yes"))
     assert (series.schema.sensitive.values, series.schema.sensitive.closed) == (("flu", "cold"), True)
-    assert series.technique.not_eligible == "defer"
+    assert (series.parameters["not_eligible"], series.parameters["assignment"]) == ("defer", "stable")
+    assert (series.form, series.technique.k) == ("decoupled", 5)
     assert [check.name for check in series.more_checks] == ["well-formedness", "k-anonymity"]
     assert series.published_folder == series.folder / "out" / "hospital"
     assert series.calendar.due(date.min) == ["r1", "r2"]
@@ -155,8 +165,13 @@ def test_the_fingerprint_names_what_changed_key_by_key(write):
 
 def test_writing_a_default_down_changes_nothing(write):
     frozen = load_series(write()).fingerprint()
-    more = [("m: 2}", "m: 2, not_eligible: refuse}"), ("kind: numeric, ", "kind: numeric, granularity: 1.0, ")]
-    assert load_series(write(HOSPITAL, *more)).changes(frozen) == {}
+    options = "m: 2, balancing: median, assignment: deep, not_eligible: partial-blocks, regions: sizes}"
+    more = [("m: 2}", options), ("kind: numeric, ", "kind: numeric, granularity: 1.0, ")]
+    written_down = write(HOSPITAL, *more, more="publish: {form: decoupled, k: 10}\n")
+    assert load_series(written_down).changes(frozen) == {}
+    assert "technique.not_eligible" in load_series(write(HOSPITAL, ("m: 2}", "m: 2, not_eligible: blocks}"))).changes(
+        frozen
+    )
 
 
 def test_names_may_be_added_at_the_end_but_not_before(write):

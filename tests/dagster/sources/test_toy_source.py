@@ -8,7 +8,7 @@ from typing import ClassVar
 import dagster as dg
 import pyarrow as pa
 import pytest
-from builders.series import SERIES, lively
+from builders.series import SERIES, lively, plainly_published
 from pydantic import Field
 
 from reanon_core.model.errors import InvalidSchema
@@ -56,7 +56,8 @@ def series(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setitem(SOURCES, "json_file", JsonSource)  # the one line
     write(tmp_path, {release: frame.to_dict("records") for release, frame in lively(2).items()})
     path = tmp_path / "series.yaml"
-    path.write_text(SERIES.replace('{path: "snapshots/{release}.csv"', '{json_file: "people.json"'))
+    text = SERIES.replace('{path: "snapshots/{release}.csv"', '{json_file: "people.json"')
+    path.write_text(plainly_published(text))
     return path
 
 

@@ -24,7 +24,6 @@ from reanon_dagster.sources.kinds.source import Source
 
 TECHNIQUE = "technique."
 """What the keys of frozen parameters begin with."""
-ENDS = "publish.ends"
 
 
 @dataclass(frozen=True)
@@ -168,13 +167,14 @@ class Series:
             "sensitive.values": list(sensitive.values) if sensitive.closed else None,
             "other": list(self.schema.other),
             "technique.name": self.config.technique.name,
-            ENDS: self.config.publish.ends.value,
+            "publish.ends": self.config.publish.ends.value,
+            "publish.form": self.form,
         }
         frozen |= {f"{TECHNIQUE}{key}": value for key, value in sorted(self.parameters.items())}
         if sensitive.taxonomy is not None:
             frozen["sensitive.taxonomy"] = _digest(sensitive.taxonomy.paths)
         if self.form == "decoupled":
-            frozen |= {"publish.form": self.form, "publish.k": self.config.publish.k}
+            frozen["publish.k"] = self.config.publish.k
         if self.technique.declaration.needs_knowledge and self.background is not None:
             frozen["knowledge"] = self.background.digest()
         return dict(json.loads(json.dumps(frozen, default=str)))

@@ -98,7 +98,7 @@ def create_statements(attributes: int, others: int) -> Sequence[str]:
         """CREATE TABLE private.forgotten (
             number BIGINT PRIMARY KEY, bits INTEGER NOT NULL, forgotten TIMESTAMP NOT NULL,
             releases INTEGER NOT NULL)""",
-        # What explains a release, beside its tables: kept, because a later version would write other words.
+        # What explains a release, beside its tables: kept, because a later version may write other words.
         """CREATE TABLE public.documents (
             position INTEGER, name TEXT, content BLOB NOT NULL, PRIMARY KEY (position, name))""",
         # A constant of ours.

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from reanon_core.techniques.mondrian.technique import Mondrian
     from reanon_core.techniques.sequential.technique import Sequential
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Background",

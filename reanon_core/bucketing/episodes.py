@@ -106,7 +106,7 @@ def partition_of_values(allowed: list[int], candidates: Iterable[Signature], m: 
 def frequency_choice(signatures: Signatures, pool: Int64, m: int) -> Choice:
     """The smallest known signature with the new value, or else the value with the most frequent others.
 
-    This is the way of 0.1.0. Who knows it can read the new value off the signature.
+    This is the way of filled balancing. Who knows it can read the new value off the signature.
 
     Raises, when it is used: TooFewValues if too few values are outside the signatures that a person already had.
     """

@@ -15,10 +15,7 @@ C = TypeVar("C")
 def coded_memory(
     examine: Callable[[C, Entry, Memory], tuple[Verdict, Memory]],
 ) -> Callable[[C, Entry, Memory], tuple[Verdict, Memory]]:
-    """An `examine` whose memory also holds the codebook of the latest release, and that raises InvalidSnapshot.
-
-    A memory that reanon 0.1.0 wrote has no codebook: it gets one with the next release.
-    """
+    """An `examine` whose memory also holds the codebook of the latest release, and that raises InvalidSnapshot."""
 
     @wraps(examine)
     def examine_coded(check: C, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:

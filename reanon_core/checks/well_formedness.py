@@ -33,7 +33,7 @@ class WellFormedness:
         """Count the flaws by kind."""
         flaws = _shape_flaws(entry) or _flaws(entry)
         violations = sum(flaws.values())
-        # These names are in the manifests of 0.1.0, so they stay.
+        # These names are in public manifests, so they stay.
         observed: dict[str, float] = {
             "rows": entry.release.size,
             "groups": entry.release.boxes.count,

@@ -14,7 +14,7 @@ from reanon_core.model.schema import Kind, QuasiIdentifier, Schema
 T = TypeVar("T", bound="CodedState")
 
 FIELD = "codebook"
-"""The name under which packed states and memories hold it. Those that reanon 0.1.0 wrote hold none."""
+"""The name under which packed states and memories hold it."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from reanon_dagster.backup.folder_exchange import exchange
 from reanon_dagster.backup.known_releases import known_releases, newer_than, undone_decision
 from reanon_dagster.backup.series_backup import BackupSummary, examine_backup
 from reanon_dagster.storage import decision_reader, encryption, store_reader
-from reanon_dagster.storage.connection import BUSY, STORE, connected, exclusive, opened_with
+from reanon_dagster.storage.connection import BUSY, STORE, connected, exclusive, opened_with, require_version
 from reanon_dagster.storage.durable_file import flush
 from reanon_dagster.storage.private_file import new_private_file
 from reanon_dagster.storage.pseudonym_key import KEY_FILE, private_folder
@@ -174,6 +174,7 @@ def _require_complete(store: Path, content: Content) -> None:
 
     try:
         with connected(store, content.inventory.store_key, read_only=True) as connection:
+            require_version(connection)
             found = tuple((one.release, one.manifest_digest) for one in store_reader.releases(connection))
             frozen = store_reader.frozen(connection)
     except duckdb.Error:

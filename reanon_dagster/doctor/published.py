@@ -116,7 +116,7 @@ def _rebuilt_beside(series: "Series", records: Sequence[ReleaseRecord], what: st
         return
     with opened(series.private_folder, read_only=True) as connection:
         documents = document_reader.series_documents(connection)
-        listed = json.loads(dict(store_reader.manifests(connection))[records[-1].release]).get("series_files", {})
+        listed = json.loads(dict(store_reader.manifests(connection))[records[-1].release])["series_files"]
     digests = digests_of(documents)
     wrong = [name for name, digest in digests.items() if not _has(series.published_folder / name, digest)]
     if not wrong:

@@ -55,7 +55,7 @@ def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
     # The connection is also a lock: meanwhile no other process stages or moves files.
     with opened(series.private_folder, read_only=False, memory_limit=store_memory(series)) as connection:
         require_not_halted(series.name, decision_reader.halts(connection))
-        known = store_reader.releases(connection) if store_reader.exists(connection) else []
+        known = store_reader.releases(connection)
         if len(decision_reader.marks(connection)) != candidate.forgotten:
             raise OutOfOrder("a person was forgotten in the meantime, and may be in this release; compute it again")
         if len(known) == candidate.position:  # otherwise another process was faster, and the commit says so

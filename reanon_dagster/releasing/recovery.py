@@ -35,7 +35,9 @@ def recover(series: "Series") -> tuple[str, ...]:
     """
     try:
         with opened(series.private_folder, read_only=False) as connection:
-            records = store_reader.releases(connection) if store_reader.exists(connection) else []
+            if not store_reader.exists(connection):
+                return tuple(_finish(series, [], 0, {}))
+            records = store_reader.releases(connection)
             documents = document_reader.series_documents(connection)
             return tuple(_finish(series, records, len(decision_reader.marks(connection)), documents))
     except OSError as error:

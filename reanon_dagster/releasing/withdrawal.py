@@ -47,7 +47,6 @@ def withdraw_release(
     change = Withdrawal(release, now, because.strip(), tombstone, len(records))
     with opened(series.private_folder, read_only=False) as connection:
         with store_writer.transaction(connection):
-            store_writer.create(connection, series.schema)
             if store_reader.releases(connection) != list(records):
                 raise OutOfOrder(store_writer.OVERTAKEN)
             store_writer.record_withdrawal(connection, record, change)

@@ -24,7 +24,6 @@ from reanon_dagster.sources.kinds.source import Source
 
 TECHNIQUE = "technique."
 """What the keys of frozen parameters begin with."""
-ENDS = "publish.ends"
 
 
 @dataclass(frozen=True)
@@ -168,7 +167,8 @@ class Series:
             "sensitive.values": list(sensitive.values) if sensitive.closed else None,
             "other": list(self.schema.other),
             "technique.name": self.config.technique.name,
-            ENDS: self.config.publish.ends.value,
+            "publish.ends": self.config.publish.ends.value,
+            "publish.form": self.form,
         }
         frozen |= {f"{TECHNIQUE}{key}": value for key, value in sorted(self.parameters.items())}
         if sensitive.taxonomy is not None:

@@ -11,6 +11,7 @@ from reanon_core.model.errors import Refused
 from reanon_dagster.storage import encryption
 from reanon_dagster.storage.durable_file import flush, temporary_file
 from reanon_dagster.storage.pseudonym_key import private_folder
+from reanon_dagster.storage.store_tables import VERSION, store_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,6 +69,7 @@ def opened_with(
             break
         time.sleep(0.05)
     with _closed_at_the_end(path, connection):
+        require_version(connection)
         yield connection
 
 
@@ -85,9 +87,24 @@ def exclusively_opened(folder: Path, *, patience: float = PATIENCE) -> "Iterator
             connection = _connection(path, key, read_only=False, final=time.monotonic() > until)
             if connection is not None:
                 with _closed_at_the_end(path, connection):
+                    require_version(connection)
                     yield connection
                 return
         time.sleep(0.05)
+
+
+def require_version(connection: "duckdb.DuckDBPyConnection") -> None:
+    """Refuse a store that another version of reanon made.
+
+    Raises: Refused.
+    """
+    found = store_version(connection)
+    if found not in {None, str(VERSION)}:
+        said = f"version {found}" if found else "no version"
+        raise Refused(
+            f"the private store has {said}, and this version of reanon reads version {VERSION} only; a series of an "
+            f"earlier development version cannot be continued, so begin a new series in another folder"
+        )
 
 
 def attach(connection: "duckdb.DuckDBPyConnection", path: Path, name: str, key: str | None) -> None:

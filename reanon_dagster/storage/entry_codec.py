@@ -1,7 +1,6 @@
 """An entry as named arrays and as columns of the store, and back: the one place that lists its parts.
 
-Names on disk are those of 0.1.0: `asked` marks the people a release selects, `fake_group` and `fake_count` are the
-counterfeits.
+`asked` marks the people a release selects, `fake_group` and `fake_count` are the counterfeits.
 """
 
 import json
@@ -181,9 +180,8 @@ def table_arrays(table: str, columns: Columns, schema: Schema) -> dict[str, Any]
             "qi": _stacked(columns, "q", attributes),
             "sensitive": columns["sensitive"],
             "other": _stacked(columns, "o", others),
-            # The first stores of 0.1.0 have neither column: every release selected every person of its table.
-            "asked": columns.get("asked", np.ones(len(persons), np.bool_)),
-            "origin": columns.get("origin", np.zeros(len(persons), np.int8)),
+            "asked": columns["asked"],
+            "origin": columns["origin"],
             "traced": persons[traced],
             "rows": row[traced],
         }

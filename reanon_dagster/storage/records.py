@@ -24,7 +24,7 @@ class ReleaseRecord:
     withheld: int
     seconds: float
     query_error: float | None = None
-    """How far off a typical count is; None if that is not known, as in a store of 0.1.0."""
+    """How far off a typical count is; None if that is not known."""
     relations: float | None = None
     """How much of the relations is kept; None if none is large enough to measure."""
     withdrawn: datetime | None = None

@@ -15,11 +15,12 @@ from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import INVENTED, REMEMBERED
 from reanon_core.model.trace import Trace, Witness
 from reanon_core.model.verdict import Verdict
-from reanon_dagster.storage.decision_reader import has_table, marks, withdrawals
+from reanon_dagster.storage.decision_reader import marks, withdrawals
 from reanon_dagster.storage.entry_codec import ORDER, arrays_from_store, entry_of
 from reanon_dagster.storage.mapped_entry import mapped_arrays
 from reanon_dagster.storage.memory_tables import read_state
 from reanon_dagster.storage.records import Refusal, ReleaseRecord, StateSummary
+from reanon_dagster.storage.store_tables import store_version
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,8 +30,8 @@ PEOPLE_AT_ONCE = 1_000_000
 
 
 def exists(connection: "duckdb.DuckDBPyConnection") -> bool:
-    """Whether the file holds a series yet: this table is the last that is created."""
-    return has_table(connection, "public", "manifests")
+    """Whether the file holds a series yet."""
+    return store_version(connection) is not None
 
 
 def releases(connection: "duckdb.DuckDBPyConnection") -> list[ReleaseRecord]:
@@ -50,9 +51,7 @@ def release_count(connection: "duckdb.DuckDBPyConnection") -> int:
 
 
 def _measured(connection: "duckdb.DuckDBPyConnection") -> dict[int, tuple[float | None, float | None]]:
-    """The query error of each release and the relations that it keeps, by its position; nothing in a store of 0.1.0."""
-    if not has_table(connection, "private", "query_errors"):
-        return {}
+    """The query error of each release and the relations that it keeps, by its position."""
     rows = connection.execute("SELECT position, error, relations FROM private.query_errors").fetchall()
     return {position: (error, kept) for position, error, kept in rows}
 
@@ -65,9 +64,7 @@ def refusals(connection: "duckdb.DuckDBPyConnection") -> dict[str, Refusal]:
 
 def table_persons(connection: "duckdb.DuckDBPyConnection", position: int) -> Iterator[Int64]:
     """The people who were in the table of a release, selected or not, as far as the store has them, some at a time."""
-    columns = {name for (name,) in connection.execute("SELECT column_name FROM (DESCRIBE private.people)").fetchall()}
-    here = " AND origin = 0" if "origin" in columns else ""  # an older store has no such column
-    query = f"SELECT person FROM private.people WHERE position = ?{here}"  # noqa: S608  a constant of ours
+    query = "SELECT person FROM private.people WHERE position = ? AND origin = 0"
     for batch in connection.execute(query, [position]).to_arrow_reader(PEOPLE_AT_ONCE):
         yield np.asarray(batch["person"].to_numpy(), dtype=np.int64)
 
@@ -87,8 +84,6 @@ def sensitive_values(connection: "duckdb.DuckDBPyConnection") -> tuple[str, ...]
 
 def other_values(connection: "duckdb.DuckDBPyConnection", others: int = 0) -> tuple[tuple[str, ...], ...]:
     """The values of each non-identifier in all releases, in the order of their codes; at least so many lists."""
-    if not has_table(connection, "private", "other_values"):
-        return ((),) * others
     rows = connection.execute("SELECT attribute, value FROM private.other_values ORDER BY attribute, code").fetchall()
     count = max([others, *(attribute + 1 for attribute, _ in rows)])
     return tuple(tuple(value for owner, value in rows if owner == attribute) for attribute in range(count))
@@ -141,8 +136,7 @@ def remembered(connection: "duckdb.DuckDBPyConnection", position: int) -> Int64:
 def _published_people(connection: "duckdb.DuckDBPyConnection", position: int) -> "dict[str, Any]":
     """The people behind the rows of a release, with their rows and origins."""
     query = "SELECT * FROM private.people WHERE position = ? AND row IS NOT NULL ORDER BY person"
-    found = connection.execute(query, [position]).fetchnumpy()
-    return {"origin": np.zeros(len(found["person"]), np.int8)} | found  # an older store has no such column
+    return connection.execute(query, [position]).fetchnumpy()
 
 
 def witness(connection: "duckdb.DuckDBPyConnection", position: int) -> Witness | None:
@@ -152,7 +146,7 @@ def witness(connection: "duckdb.DuckDBPyConnection", position: int) -> Witness |
 
 
 def count_record(connection: "duckdb.DuckDBPyConnection", position: int) -> dict[str, Packable]:
-    """What was decided over counts for a release; empty for a technique that does not, and in an older store."""
+    """What was decided over counts for a release; empty for a technique that does not."""
     return _packed(connection, "private.count_records", [position]).get(position, {})
 
 
@@ -169,9 +163,7 @@ def _person_rows(connection: "duckdb.DuckDBPyConnection", positions: Sequence[in
 def _packed(
     connection: "duckdb.DuckDBPyConnection", table: str, positions: Sequence[int]
 ) -> dict[int, dict[str, Packable]]:
-    """What a table with packed arrays holds for each of these releases; nothing if an older store has no such table."""
-    if not has_table(connection, *table.split(".")):
-        return {}
+    """What a table with packed arrays holds for each of these releases."""
     query = f"SELECT position, data FROM {table} WHERE {_between(positions)}"  # noqa: S608  constants of ours
     found = connection.execute(query).fetchall()
     return {position: unpack(data) for position, data in found}
@@ -224,8 +216,6 @@ def _shapes(
     connection: "duckdb.DuckDBPyConnection", positions: Sequence[int]
 ) -> dict[int, tuple[tuple[str, ...] | None, bool]]:
     """The columns that a release shows, None for all, and whether it has groups; without those that show everything."""
-    if not has_table(connection, "public", "shapes"):
-        return {}
     query = f"SELECT position, columns, grouped FROM public.shapes WHERE {_between(positions)}"  # noqa: S608  numbers
     found = connection.execute(query).fetchall()
     return {

@@ -19,7 +19,7 @@ from reanon_dagster.storage.arrow_rows import arrow_rows
 from reanon_dagster.storage.entry_codec import person_row_arrays, store_parts
 from reanon_dagster.storage.memory_tables import drop_tables_of_others, write_memory, write_state
 from reanon_dagster.storage.records import Commit, ReleaseRecord, Withdrawal
-from reanon_dagster.storage.store_tables import LATER_STATEMENTS, LATEST_STATEMENTS, create_statements
+from reanon_dagster.storage.store_tables import LATEST_STATEMENTS, create_statements
 
 if TYPE_CHECKING:
     import duckdb
@@ -86,12 +86,13 @@ def record_withdrawal(connection: "duckdb.DuckDBPyConnection", record: ReleaseRe
 
 
 def create(connection: "duckdb.DuckDBPyConnection", schema: Schema) -> None:
-    """Create the tables that the file does not have yet.
+    """Create the tables if the file has none yet.
 
     Requires: a transaction, so that a kill leaves all of them or none.
     """
-    statements = create_statements(len(schema.quasi_identifiers), len(schema.other))
-    for statement in LATER_STATEMENTS if store_reader.exists(connection) else statements:
+    if store_reader.exists(connection):
+        return
+    for statement in create_statements(len(schema.quasi_identifiers), len(schema.other)):
         connection.execute(statement)
 
 

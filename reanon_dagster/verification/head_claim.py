@@ -9,7 +9,7 @@ from reanon_dagster.verification.manifest_file import Flaw, Manifest, file_conte
 
 
 def head_flaws(folder: Path, manifests: Sequence[Manifest]) -> list[Flaw]:
-    """How the head file differs from the last of these manifests; nothing if there is no head file, as in 0.1.0."""
+    """How the head file differs from the last of these manifests; nothing if there is no head file."""
     path = folder.with_name(f"{folder.name}.head.json")
     if not os.path.lexists(path):
         return []

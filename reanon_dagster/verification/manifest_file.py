@@ -127,7 +127,7 @@ def _problems(name: str, claims: Mapping[str, Any]) -> list[str]:
         problems.append("does not say which manifest comes before it")
     if any(not _is_digest(digest) for digest in _withdrawals(claims).values()):
         problems.append("has no sha256 for a release that it records as withdrawn")
-    beside = claims.get("series_files", {})
+    beside = claims.get("series_files")
     if not isinstance(beside, dict):
         problems.append("does not list the files of the series by name")
         beside = {}

@@ -27,7 +27,7 @@ def ten_releases(
 ) -> tuple[float, list[float]]:
     """Seconds of CPU of preprocessing and the ten releases of Section 6.2, and the loss of each.
 
-    The targets were set for mondrian buckets, those of 0.1.0.
+    The targets were set for mondrian buckets, those of the paper.
     """
     technique, rng = Sequential(ell=ell, approach=approach, buckets=buckets), np.random.default_rng(0)
     state, seconds, losses = technique.initial_state(), 0.0, []

@@ -88,7 +88,7 @@ def test_every_technique_publishes_bins_unless_ends_are_exact(name: str) -> None
 
 
 def test_new_values_in_a_later_frame_keep_everyone_hidden_among_m_values() -> None:
-    """The hole of 0.1.0: with episodes and a new value, codes changed their meaning between two frames."""
+    """With episodes and a new value, codes would change their meaning between two frames if frames were coded alone."""
     one = series(reanon.MInvariance(m=2, on_sensitive_change="episode"))
     first, second = frames(2).values()
     one.publish(first, name="q1")

@@ -4,14 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pins.people import EDUCATION, RESULTS, Crowd
-from reanon_core.catalog import TECHNIQUES
 
 AGE = "age: {kind: numeric, min_width: 2, domain: [0, 120]}"
 ZIP = "zip: {kind: numeric, min_width: 10}"
 ATTACKS = ("intersection", "difference", "subsets", "compromised", "propagation", "background")
 WITH_LINEAR = (*ATTACKS, "linear")
-"""linear is pinned where all groups that people share show the same values: elsewhere 0.1.0 concludes too much."""
+"""linear is pinned where all groups that people share show the same values."""
 TINY_ATTACKS = (*ATTACKS, "risk", "worlds")
+BUCKETED = {"balancing": "filled", "not_eligible": "refuse", "regions": "none"}
+NAMED = {"m-invariance": BUCKETED, "cor-split": BUCKETED, "sequential": {"buckets": "mondrian"}}
+"""The options that a series names unless it is one of today's defaults, so that another default changes no bytes."""
 
 TREE = "".join(f"{leaf},{parent},any\n" for leaf, parent in EDUCATION.items())
 RESULT_TREE = "healthy,well,any\ncured,well,any\nmild,ill,any\nserious,ill,any\nsevere,ill,any\n"
@@ -54,10 +56,8 @@ class Case:
     drop: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Columns that the snapshot of a release does not have yet."""
     attacks: Sequence[str] = ATTACKS
-    store: bool = False
-    """Whether the store before the last release is kept."""
-    staged: bool = False
-    """Whether a candidate of the last release is staged in that store."""
+    defaults: bool = False
+    """Whether the technique and the form are those of a series that names no option."""
 
     @property
     def text(self) -> str:
@@ -67,22 +67,25 @@ class Case:
         return (
             f"series: {self.name}\nsource: {self.source}\nreleases: {{{names}{self.shown}}}\n"
             f"quasi_identifiers:\n{columns}\nsensitive: {self.sensitive}\n"
-            f"technique: {{name: {self.technique}{self._former_defaults}}}\n"
+            f"technique: {{name: {self.technique}{self._named}}}\n"
             f"{self._more}"
         )
 
     @property
-    def _former_defaults(self) -> str:
-        """The defaults of 0.1.0 that have changed since, in words."""
-        former = TECHNIQUES[self.technique.split(",")[0]].declaration.former_defaults
-        return "".join(f", {key}: {value}" for key, value in former.items() if f"{key}:" not in self.technique)
+    def _named(self) -> str:
+        """The options of the technique that the series names besides its own."""
+        options = {} if self.defaults else NAMED.get(self.technique.split(",")[0], {})
+        return "".join(f", {key}: {value}" for key, value in options.items() if f"{key}:" not in self.technique)
 
     @property
     def _more(self) -> str:
-        """More keys, and the ends that intervals had before there was a choice."""
+        """More keys, among them how the releases are published; no report, which would cost more than a release."""
+        named = [] if self.defaults else ["ends: exact"]
+        boxes = not self.defaults and NAMED.get(self.technique.split(",")[0]) is BUCKETED and "form:" not in self.more
+        keys = ", ".join([*named, *(["form: boxes"] if boxes else []), "report: false"])
         if "publish: {" in self.more:
-            return self.more.replace("publish: {", "publish: {ends: exact, report: false, ")
-        return f"{self.more}publish: {{ends: exact, report: false}}\n"
+            return self.more.replace("publish: {", f"publish: {{{keys}, ")
+        return f"{self.more}publish: {{{keys}}}\n"
 
     @property
     def files(self) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from pins.case import AGE, TINY_ATTACKS, WITH_LINEAR, ZIP, Case
+from pins.case import AGE, ATTACKS, TINY_ATTACKS, WITH_LINEAR, ZIP, Case
 from pins.people import DISEASES, RESULTS, Crowd
 
 GAPS = "zip: {kind: numeric, min_width: 10, missing: separate}"
@@ -21,7 +21,7 @@ VALUES = f"{{column: disease, values: [{', '.join(RESULTS)}]}}"
 RESULT = "{column: disease, taxonomy: result.csv}"
 
 M_INVARIANCE = (
-    Case("minv-deep", "m-invariance, m: 3", crowd=Crowd(later=("mumps", "rabies")), store=True, staged=True),
+    Case("minv-deep", "m-invariance, m: 3", crowd=Crowd(later=("mumps", "rabies"))),
     Case("minv-stable", "m-invariance, m: 4, assignment: stable", (AGE, SCHOOL, JOB), more=CSV),
     Case(
         "minv-paper",
@@ -36,7 +36,6 @@ M_INVARIANCE = (
         "m-invariance, m: 3, not_eligible: defer",
         (AGE, GAPS),
         crowd=Crowd(skew=45, gaps=12, join=30),
-        store=True,
     ),
     Case(
         "minv-pad",
@@ -49,7 +48,6 @@ M_INVARIANCE = (
         "minv-episode",
         "m-invariance, m: 2, on_sensitive_change: episode, not_eligible: defer",
         crowd=Crowd(changing=8),
-        store=True,
     ),
     Case(
         "minv-refuse-moves",
@@ -71,7 +69,7 @@ M_INVARIANCE = (
     ),
 )
 COR_SPLIT = (
-    Case("cor-strict", "cor-split, m: 4, n: 2, not_eligible: defer", crowd=Crowd(size=150), store=True),
+    Case("cor-strict", "cor-split, m: 4, n: 2, not_eligible: defer", crowd=Crowd(size=150)),
     Case("cor-pairs", "cor-split, m: 3, n: 2, strict: false", crowd=Crowd(size=150, seed=7)),
     Case(
         "cor-paper",
@@ -83,7 +81,6 @@ COR_SPLIT = (
         "cor-lifespan",
         "cor-split, m: 5, p: 0.05, max_lifespan: 3, threshold: 0.2, on_lifespan: withhold",
         crowd=Crowd(size=150, leave=20, join=36, seed=9),
-        store=True,
     ),
     Case(
         "cor-pad",
@@ -95,7 +92,7 @@ COR_SPLIT = (
     ),
 )
 BPG = (
-    Case("bpg-middle", "bpg, k: 5, ell: 3, reserve: 2", crowd=Crowd(size=240), shown=ASKED, store=True),
+    Case("bpg-middle", "bpg, k: 5, ell: 3, reserve: 2", crowd=Crowd(size=240), shown=ASKED),
     Case(
         "bpg-union",
         "bpg, k: 4, ell: 2, variant: union, reject: class, groups: classes, reserve: 1",
@@ -110,8 +107,6 @@ BPG = (
         (AGE, GAPS),
         crowd=Crowd(size=240, gaps=6, seed=13),
         shown=ASKED,
-        store=True,
-        staged=True,
     ),
     Case(
         "bpg-ghost",
@@ -129,7 +124,6 @@ JS_REDUCE = (
         (AGE, ZIP, GENDER),
         crowd=EXAMS,
         more="knowledge: {classes: {age: [40, 70], gender: each}}\n",
-        store=True,
     ),
     Case(
         "js-relax",
@@ -144,7 +138,6 @@ JS_REDUCE = (
         crowd=EXAMS,
         sensitive=VALUES,
         more="knowledge: {source: domain, classes: {gender: each}, prior: prior.csv, transitions: transitions.csv}\n",
-        store=True,
     ),
     Case(
         "js-mined",
@@ -175,8 +168,6 @@ SEQUENTIAL = (
         shown=SHOWN,
         more="other: [blood]\n",
         drop={"r1": ("zip", "job", "blood")},
-        store=True,
-        staged=True,
     ),
     Case("seq-ring", "sequential, ell: 4, worlds: ring, loss: em", (AGE, SCHOOL, GENDER), crowd=STAYING, more=CSV),
     Case(
@@ -184,7 +175,6 @@ SEQUENTIAL = (
         "sequential, ell: 2, buckets: qi-only, bucket_size: 20, on_delete: defer, on_batch: wait",
         (AGE, ZIP, JOB),
         crowd=Crowd(size=120, leave=8, back=0, moving=0, aging=False, join=24, late_skew=58, seed=17),
-        store=True,
     ),
     Case(
         "seq-one-table",
@@ -213,7 +203,6 @@ MONDRIAN = (
         crowd=Crowd(size=200, releases=3, seed=19),
         releases=("2021", "2022", "2023"),
         calendar="cadence: yearly, first: 2021",
-        store=True,
     ),
     Case(
         "mondrian-frequency",
@@ -240,13 +229,24 @@ MONDRIAN = (
         attacks=TINY_ATTACKS,
     ),
 )
+TIED = Crowd(size=600, join=90, tied=20, seed=23)
+TODAY = (
+    Case("minv-default", "m-invariance, m: 3", crowd=TIED, attacks=(*ATTACKS, "linkage"), defaults=True),
+    Case("cor-default", "cor-split, m: 3, n: 2", crowd=TIED, attacks=(*ATTACKS, "linkage"), defaults=True),
+)
+"""What a person gets who names no option, of enough people to cut into regions."""
 BUCKETED = tuple(
     case if "episode" in case.technique else replace(case, attacks=WITH_LINEAR) for case in (*M_INVARIANCE, *COR_SPLIT)
 )
-CASES = {case.name: case for case in (*BUCKETED, *BPG, *JS_REDUCE, *SEQUENTIAL, *MONDRIAN)}
-EVERY_RUN = ("minv-formats", "cor-strict", "bpg-stored", "js-merge", "seq-symmetric", "mondrian-k")
-"""The cases that every test run publishes, one of each technique; the others take more than a minute."""
-CONTINUED_IN_EVERY_RUN = ("minv-episode", "cor-strict", "bpg-stored", "js-merge", "seq-leavers", "mondrian-k")
-"""The stores that every test run continues: of the same techniques, other cases where there are any."""
-STORES = [name for name, case in CASES.items() if case.store]
-STAGED = [name for name in STORES if CASES[name].staged]
+CASES = {case.name: case for case in (*BUCKETED, *TODAY, *BPG, *JS_REDUCE, *SEQUENTIAL, *MONDRIAN)}
+EVERY_RUN = (
+    "minv-formats",
+    "minv-default",
+    "cor-default",
+    "cor-strict",
+    "bpg-stored",
+    "js-merge",
+    "seq-symmetric",
+    "mondrian-k",
+)
+"""The cases that every run publishes, one of each technique and the defaults; the others take more than a minute."""

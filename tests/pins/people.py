@@ -73,6 +73,8 @@ class Crowd:
     """The same of people who come later, if it is another one."""
     gaps: int = 0
     """Per cent without a zip code."""
+    tied: int = 0
+    """Per cent of the people in the lower half of the zip codes who have the first value whatever they would have."""
 
     def snapshots(self) -> list[list[Row]]:
         """One list of rows for each release, in an order that tells nothing."""
@@ -101,6 +103,8 @@ class Crowd:
             place = len(everyone)
             value = values[0] if dice.chance(skew) else values[place % len(values)]
             row = {"patient": f"P-{place:04d}", **dict(_traits(dice)), "disease": value}
+            if self.tied and int(row["zip"]) < 10250 and dice.chance(self.tied):
+                row["disease"] = values[0]
             if dice.chance(self.gaps):
                 row["zip"] = ""
             everyone[row["patient"]] = row

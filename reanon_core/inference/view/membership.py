@@ -81,7 +81,7 @@ class Membership(NamedTuple):
         return [person for person in self.person[self.first[group] : self.first[group + 1]].tolist() if person >= 0]
 
     def packed(self) -> dict[str, Packable]:
-        """The membership as named arrays. Stores of version 0.1.0 know it as the `web`."""
+        """The membership as named arrays, which stores know as the `web`."""
         return {f"web_{name}": part for name, part in self._asdict().items()}
 
     @staticmethod

@@ -86,7 +86,7 @@ class BpgState(CodedState):
         return replace(self, last_value=np.where(forgotten, -1, self.last_value), last_qi=qi)
 
     def packed(self) -> Mapping[str, Packable]:
-        """The state as named arrays and scalars. The names are those of 0.1.0, so that its stores stay readable."""
+        """The state as named arrays and scalars."""
         return {
             "version": VERSION,
             "time": self.time,

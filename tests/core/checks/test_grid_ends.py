@@ -66,7 +66,7 @@ def test_the_ends_of_all_numbers_are_ends_of_bins() -> None:
 
 
 def test_a_candidate_with_an_end_inside_a_bin_is_refused_unless_ends_are_exact() -> None:
-    """A box that 0.1.0 would have published: from the member's age, five wide."""
+    """A box as exact ends have it: from the member's age, five wide."""
     members = [Member(0, (21,), 0, 0), Member(1, (22,), 1, 0)]
     for ends, box, flaws in (("exact", (21, 25), None), ("grid", (21, 25), 1), ("grid", (20, 24), 0)):
         schema = plain_schema(columns=1, min_width=5, domain=(0, 99), ends=Ends(ends))

@@ -20,7 +20,7 @@ from reanon_core.publishing import publish
 from reanon_core.techniques.m_invariance.technique import MInvariance
 from reanon_core.techniques.sequential.technique import Sequential
 
-EPISODES = MInvariance(m=2, on_sensitive_change="episode", balancing="blind", not_eligible="refuse")
+EPISODES = MInvariance(m=2, balancing="blind", not_eligible="refuse", on_sensitive_change="episode")
 REMEMBERING = {"m-invariance", "atoms", "weak-m-invariance", "hc-safety", "historical-safety", "linear"} | {
     "js-divergence",
     "k-over-history",
@@ -123,16 +123,6 @@ def test_every_state_keeps_the_codebook_when_it_is_packed(name: str) -> None:
     backwards = table.schema.with_sensitive_values(table.schema.sensitive.values[::-1])
     with pytest.raises(InvalidSnapshot, match="the value list of column"):
         publish(technique, replace(table, schema=backwards), again, np.random.default_rng(0))
-
-
-def test_a_state_of_0_1_0_has_no_codebook_and_goes_on() -> None:
-    first, _ = two_lists()
-    state = publish(EPISODES, first, EPISODES.initial_state(), np.random.default_rng(1)).state
-    old = {name: value for name, value in state.packed().items() if name != FIELD}
-    restored = EPISODES.restored(old)
-    assert restored.codebook == Codebook()
-    learned = publish(EPISODES, first, restored, np.random.default_rng(1)).state
-    assert learned.codebook == Codebook.of(first.schema)
 
 
 def test_grids_orders_and_non_identifiers_are_part_of_the_codebook() -> None:

@@ -11,7 +11,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from builders.series import DISEASES, SERIES, lively, write_series
+from builders.series import DISEASES, SERIES, lively, plainly_published, write_series
 
 from reanon_dagster.backup import folder_exchange
 from reanon_dagster.cli import main
@@ -250,7 +250,7 @@ def test_backup_and_restore_turn_encryption_on_change_the_key_and_turn_it_off(cl
 
     def restored(settings: str, name: str) -> bytes:
         backup = backed_up(clinic, name)
-        clinic.write_text(SERIES + settings)
+        clinic.write_text(plainly_published(SERIES + settings))
         assert main(["restore", str(clinic), "--from", backup, "--quiet"]) == 0
         assert main(["status", str(clinic), "--quiet"]) == 0
         return (private(clinic) / STORE).read_bytes() + (private(clinic) / KEY_FILE).read_bytes()

@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import duckdb
 import pandas as pd
 import pytest
 from builders.private_texts import leaks, private_texts
@@ -14,7 +13,6 @@ from builders.series import SERIES, lively, people, write_series
 
 from reanon_dagster.cli import main
 from reanon_dagster.documents.release_documents import RELEASE_DOCUMENTS, SERIES_DOCUMENTS
-from reanon_dagster.releasing import gate
 from reanon_dagster.series.releases_config import RESERVED
 from reanon_dagster.storage import published_folder
 
@@ -175,29 +173,6 @@ def test_a_file_of_the_stewards_is_not_replaced(tmp_path: Path, capsys: pytest.C
     assert own.read_text() == "mine"
     own.unlink()
     assert run("publish", tmp_path) == 0
-
-
-def test_a_series_that_began_without_documents_goes_on_and_gets_them(folder: Path) -> None:
-    """As stores and folders of earlier versions are: without the tables, the files and the key of the manifest."""
-    shutil.rmtree(folder / "published")
-    shutil.rmtree(folder / "private")
-    with pytest.MonkeyPatch.context() as earlier:
-        earlier.setattr("reanon_dagster.documents.release_documents.RELEASE_DOCUMENTS", {})
-        earlier.setattr("reanon_dagster.documents.release_documents.SERIES_DOCUMENTS", {})
-        earlier.setattr(gate, "SERIES_DOCUMENTS", {})
-        assert run("publish", folder) == 0
-    with duckdb.connect(str(folder / "private" / "clinic" / "store.duckdb")) as connection:
-        connection.execute("DROP TABLE public.documents")
-        connection.execute("DROP TABLE public.series_documents")
-    there = folder / "published" / "clinic"
-    assert [path.name for path in there.iterdir()] == ["r1"]
-    shutil.rmtree(there / "r1")
-    assert run("doctor", folder) == 0
-    assert verified(folder) == 0
-    assert run("publish", folder) == 0
-    assert sorted(path.name for path in there.iterdir()) == ["README.md", "datapackage.json", "r1", "r2"]
-    assert not (there / "r1" / "README.md").exists()
-    assert verified(folder) == 0
 
 
 def test_no_document_has_an_id_a_row_or_a_value_that_only_private_rows_have(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from builders.series import lively, releases_in, write_series
 
 from reanon_dagster.cli import main
 from reanon_dagster.releasing import gate
-from reanon_dagster.series.series_file import load_series
 from reanon_dagster.storage import published_folder
 
 
@@ -81,18 +80,6 @@ def test_strange_things_in_the_staging_folder_are_removed(series: Path, tmp_path
     assert main(["status", str(series), "--quiet"]) == 0
     assert list(staging.iterdir()) == []
     assert (tmp_path / "snapshots" / "r1.csv").exists()
-
-
-def test_a_store_whose_first_tables_are_half_made_is_completed(series: Path, tmp_path: Path) -> None:
-    """As a kill could leave it in 0.1.0, which made the tables one by one."""
-    folder = load_series(series, lazily=True).private_folder
-    folder.mkdir(parents=True, mode=0o700)
-    with duckdb.connect(str(folder / "store.duckdb")) as connection:
-        connection.execute("CREATE SCHEMA private")
-        connection.execute("CREATE TABLE private.series (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
-    assert main(["status", str(series), "--quiet"]) == 0
-    assert main(["backfill", str(series), "--quiet"]) == 0
-    assert main(["verify", str(tmp_path / "published" / "clinic"), "--quiet"]) == 0
 
 
 def test_the_store_and_its_folder_are_flushed_before_the_key_is_relied_on(

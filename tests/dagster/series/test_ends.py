@@ -1,11 +1,11 @@
-"""The setting publish.ends: grid for a new series, frozen by its first release, exact for a series of 0.1.0."""
+"""The setting publish.ends: grid unless a series says otherwise, and frozen by its first release."""
 
 import json
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from builders.series import HOSPITAL, SERIES, people, write_series, writer
+from builders.series import HOSPITAL, SERIES, people, plainly_published, write_series, writer
 
 from reanon_core.model.schema import Ends
 from reanon_dagster.cli import main
@@ -18,29 +18,11 @@ def ends(path: Path) -> set[Ends]:
     return {column.ends for column in load_series(path).schema.quasi_identifiers}
 
 
-def test_a_new_series_has_its_ends_on_the_grid_unless_it_says_otherwise(tmp_path: Path) -> None:
+def test_a_series_has_its_ends_on_the_grid_unless_it_says_otherwise(tmp_path: Path) -> None:
     written = writer(tmp_path)
     assert ends(written()) == {Ends.GRID}
     assert ends(written(HOSPITAL, more="publish: {formats: [csv]}\n")) == {Ends.GRID}
     assert ends(written(HOSPITAL, more=EXACT)) == {Ends.EXACT}
-
-
-def test_a_series_of_0_1_0_keeps_exact_ends_unless_its_file_says_otherwise(tmp_path: Path) -> None:
-    written = writer(tmp_path)
-    series = load_series(written())
-    frozen = {key: value for key, value in series.fingerprint().items() if key != "publish.ends"}
-    continued = series.continued(frozen)
-    assert {column.ends for column in continued.schema.quasi_identifiers} == {Ends.EXACT}
-    assert continued.changes(frozen) == {}
-    named = load_series(written(HOSPITAL, more="publish: {ends: grid}\n"))
-    assert named.continued(frozen).changes(frozen) == {"publish.ends": ("exact", "grid")}
-
-
-def test_a_series_that_began_on_the_grid_stays_there(tmp_path: Path) -> None:
-    series = load_series(writer(tmp_path)())
-    continued = series.continued(series.fingerprint())
-    assert {column.ends for column in continued.schema.quasi_identifiers} == {Ends.GRID}
-    assert continued.changes(series.fingerprint()) == {}
 
 
 def test_published_intervals_begin_and_end_with_bins_and_the_manifest_names_them(tmp_path: Path) -> None:
@@ -72,7 +54,7 @@ def test_ends_are_frozen_by_the_first_release(tmp_path: Path, capsys: pytest.Cap
     snapshots = {"r1": people(60), "r2": people(60)}
     path = write_series(tmp_path, snapshots=snapshots)
     assert main(["publish", str(path), "--quiet"]) == 0
-    path.write_text(SERIES + EXACT)
+    path.write_text(plainly_published(SERIES + EXACT))
     assert main(["publish", str(path), "--quiet"]) == 1
     assert "publish.ends was grid and is exact" in capsys.readouterr().err
 

@@ -1,13 +1,13 @@
 """A ledger that is mapped from columns on disk has the arrays of the one that is read into memory."""
 
-import tarfile
 from datetime import date
 from pathlib import Path
 
 import numpy as np
 import pytest
 from builders.series import SERIES, lively, write_series
-from pins.runner import STORED
+from pins.cases import EVERY_RUN
+from pins.runner import copied
 
 from reanon_core.engine.column_folder import ColumnFolder
 from reanon_core.model.ledger import Ledger
@@ -71,11 +71,9 @@ def test_rows_that_are_stored_in_another_order_are_sorted(
     require_same(*ledgers(series, tmp_path / "columns"))
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in STORED.glob("*.tar.xz")))
-def test_stores_of_earlier_versions_and_of_every_technique_are_mapped(name: str, tmp_path: Path) -> None:
-    with tarfile.open(STORED / name) as archive:
-        archive.extractall(tmp_path, filter="tar")
-    require_same(*ledgers(load_series(tmp_path), tmp_path / "columns"))
+@pytest.mark.parametrize("name", EVERY_RUN)
+def test_stores_of_every_technique_are_mapped(name: str, tmp_path: Path) -> None:
+    require_same(*ledgers(load_series(copied(name, tmp_path)), tmp_path / "columns"))
 
 
 def test_the_columns_are_private_and_the_long_ones_are_mapped(series: Series, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from builders.series import SERIES, lively, write_series
 from pins.case import Case
 from pins.cases import BPG, COR_SPLIT, JS_REDUCE, M_INVARIANCE, MONDRIAN, SEQUENTIAL
-from pins.runner import run, write
+from pins.runner import backfill, write
 
 from reanon_core.engine.column_folder import ColumnFolder
 from reanon_core.model import arrays
@@ -132,7 +132,7 @@ def test_every_technique_publishes_the_same_from_tables(
         monkeypatch.setattr(array_tables, "NUMBERS_WORTH_A_TABLE", people)
         folder = tmp_path / str(people)
         folder.mkdir()
-        assert run("backfill", write(case, folder), "--seed", 7) == 0
+        assert backfill(write(case, folder)) == 0
         published = folder / "published" / case.name
         files.append({path.relative_to(published): path.read_bytes() for path in sorted(published.rglob("*.csv"))})
         with duckdb.connect(str(folder / "private" / case.name / "store.duckdb"), read_only=True) as store:

@@ -2,22 +2,23 @@
 
 import subprocess
 import sys
-import tarfile
 from datetime import date
 from pathlib import Path
 
 import duckdb
 import pandas as pd
 import pytest
-from builders.series import SERIES, people, write_series
-from pins.runner import STORED
+from builders.published_series import published_series
+from builders.series import SERIES, people, releases_in, write_series
 
+from reanon_core.model.errors import Refused
+from reanon_dagster.cli import main
 from reanon_dagster.releasing.release import publish_ready_releases
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.storage import memory_tables, store_reader
-from reanon_dagster.storage.connection import opened
-from reanon_dagster.storage.decision_reader import has_table
-from reanon_dagster.storage.series_store import lift_halts, read_summary
+from reanon_dagster.storage.connection import exclusively_opened, opened
+from reanon_dagster.storage.series_store import create_store
+from reanon_dagster.storage.store_tables import store_version
 
 
 @pytest.mark.parametrize("declared", [False, True])
@@ -51,20 +52,8 @@ def test_the_store_keeps_no_deleted_state_or_memory_of_an_earlier_release(tmp_pa
     assert stored == {"states": 1, "memories": len(memories)}
 
 
-def test_a_store_of_the_first_version_is_read_without_a_table_of_halts(tmp_path: Path) -> None:
-    with tarfile.open(STORED / "mondrian-k.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="tar")
-    series = load_series(tmp_path)
-    folder = series.private_folder
-    summary = read_summary(folder)
-    assert summary.halts == ()
-    assert len(summary.records) == 2
-    assert lift_halts(folder, series.schema, "no reason", ()) == ()
-
-
 def test_a_ledger_is_read_without_pandas(tmp_path: Path) -> None:
-    with tarfile.open(STORED / "mondrian-k.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="tar")
+    published_series(tmp_path, 2, 72)
     code = (
         "import sys\n"
         "from pathlib import Path\n"
@@ -80,10 +69,64 @@ def test_a_ledger_is_read_without_pandas(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_a_table_of_another_database_is_not_a_table_of_the_store() -> None:
-    with duckdb.connect() as connection:
+def test_a_store_has_its_tables_as_soon_as_it_is_there_and_those_of_other_databases_do_not_count(
+    tmp_path: Path,
+) -> None:
+    with opened(tmp_path, read_only=False) as connection:
         connection.execute("ATTACH ':memory:' AS other; CREATE SCHEMA other.private")
-        connection.execute("CREATE TABLE other.private.halts (a INT)")
-        assert not has_table(connection, "private", "halts")
-        connection.execute("CREATE SCHEMA private; CREATE TABLE private.halts (a INT)")
-        assert has_table(connection, "private", "halts")
+        connection.execute("CREATE TABLE other.private.series (name TEXT, value TEXT)")
+        assert not store_reader.exists(connection)
+    create_store(tmp_path, load_series(write_series(tmp_path)).schema)
+    with opened(tmp_path, read_only=True) as connection:
+        assert store_reader.exists(connection)
+        assert store_reader.releases(connection) == []
+        assert store_version(connection) == "2"
+
+
+COMMANDS = {
+    "publish": (),
+    "status": (),
+    "audit": (),
+    "doctor": (),
+    "validate": (),
+    "report": (),
+    "lift": ("--because", "a reason"),
+    "trace": ("--release", "r1", "--out", "trace.csv"),
+    "withdraw": ("--release", "r1", "--because", "a reason"),
+    "forget": ("--id", "Zacharias-000001"),
+    "backup": ("--out", "series.backup"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_store_of_another_version_is_refused_with_one_sentence(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REANON_BACKUP_PASSPHRASE", "correct horse battery staple")
+    path = published_series(tmp_path, 2, 72, to="r1")
+    with duckdb.connect(str(tmp_path / "private" / "clinic" / "store.duckdb")) as connection:
+        connection.execute("UPDATE private.series SET value = '1' WHERE name = 'version'")
+        before = connection.execute("FROM private.releases").fetchall()
+    capsys.readouterr()
+    options = [str(tmp_path / one) if "." in one else one for one in COMMANDS[command]]
+    assert main([command, str(path), *options, "--quiet"]) == 1
+    said = capsys.readouterr().err
+    assert said.count("the private store has version 1") == said.count("\n") == 1
+    assert "this version of reanon reads version 2 only; a series of an earlier development version cannot" in said
+    assert releases_in(tmp_path / "published" / "clinic") == ["r1"]
+    with duckdb.connect(str(tmp_path / "private" / "clinic" / "store.duckdb")) as connection:
+        assert connection.execute("FROM private.releases").fetchall() == before
+
+
+@pytest.mark.parametrize(("version", "words"), [("3", "version 3"), (None, "no version")])
+def test_a_later_store_and_one_without_a_version_are_refused_too(
+    version: str | None, words: str, tmp_path: Path
+) -> None:
+    create_store(tmp_path, load_series(write_series(tmp_path)).schema)
+    with opened(tmp_path, read_only=False) as connection:
+        connection.execute("DELETE FROM private.series")
+        if version:
+            connection.execute("INSERT INTO private.series VALUES ('version', ?)", [version])
+    for enter in (lambda: opened(tmp_path, read_only=True), lambda: exclusively_opened(tmp_path)):
+        with pytest.raises(Refused, match=f"the private store has {words}, and this version"), enter():
+            pytest.fail("the store is open")

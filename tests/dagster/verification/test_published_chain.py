@@ -28,7 +28,7 @@ def write_release(folder: Path, name: str, previous: str | None, series: str = "
     for file, text in files.items():
         (place / file).write_text(text)
     digests = {file: {"sha256": hashlib.sha256(text.encode()).hexdigest()} for file, text in files.items()}
-    claims = {"series": series, "release": name, "files": digests, "previous_manifest": previous}
+    claims = {"series": series, "release": name, "files": digests, "previous_manifest": previous, "series_files": {}}
     return write_claims(place, claims)
 
 

@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from builders.series import SERIES, lively, write_series
+from builders.series import SERIES, lively, plainly_published, write_series
 
 from reanon_core.model.errors import InvalidSchema
 from reanon_dagster.cli import main
@@ -100,7 +100,7 @@ def test_another_key_proves_nothing_and_what_is_no_key_is_wrong_usage(
 def test_signing_may_begin_or_end_in_any_release(signed: Path) -> None:
     series = signed / "series.yaml"
     lively(4, 60)["r4"].to_csv(signed / "snapshots" / "r4.csv", index=False)
-    series.write_text(SERIES)
+    series.write_text(plainly_published(SERIES))
     assert main(["publish", str(series), "--quiet"]) == 0
     assert main(["verify", str(signed / "published" / "clinic"), "--quiet"]) == 0
     assert verified(signed) == 1  # r4 is not signed

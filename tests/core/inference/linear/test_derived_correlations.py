@@ -119,7 +119,7 @@ def test_a_membership_grows_by_a_release_and_survives_packing() -> None:
     membership = known(ledger).membership
     assert membership.groups == 3
     assert membership.size.tolist() == [2, 2, 3]
-    assert list(membership.packed()) == [f"web_{name}" for name in Membership._fields]  # as in stores of 0.1.0
+    assert list(membership.packed()) == [f"web_{name}" for name in Membership._fields]  # the names in the store
     again = Membership.restored(membership.packed())
     assert all(np.array_equal(one, other) for one, other in zip(again, membership, strict=True))
     assert not any(part.flags.writeable for part in again)

@@ -38,7 +38,7 @@ AUDIT_ROW = 220
 MAPPED_ROW = 8
 """The bytes that an attack for histories of any size takes for each, although the ledger is mapped."""
 WHOLE_ROW = 170
-"""The same with regions, measured, and where the technique and its parameters are computed in memory only."""
+"""The same where the technique and its parameters are computed in memory only."""
 HELD_ROW = 8
 """The bytes that are held for each although the ledger is mapped, and the attack takes some people at a time."""
 COLUMN = 32
@@ -180,6 +180,6 @@ def _attack_need(series: "Series", rows: int, attack: Attack) -> int:
     """The bytes that an attack takes that is not given some people at a time, while the ledger is mapped."""
     if not attack.people_only:
         return _need(series, rows, AUDIT_ROW, LEAST_IN_PARTS)
-    if memory_alone(series) or series.parameters.get("regions", "none") != "none":  # cells depend on all new people
+    if memory_alone(series):
         return _need(series, rows, WHOLE_ROW, LEAST_IN_PARTS)
     return LEAST_IN_PARTS + rows * MAPPED_ROW

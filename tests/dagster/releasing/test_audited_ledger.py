@@ -147,9 +147,7 @@ def test_the_reader_of_the_source_is_told_who_is_in_each_release_and_no_more(
     assert all(told)
 
 
-@pytest.mark.parametrize(
-    "options", ["", ", not_eligible: pad, balancing: filled", ", not_eligible: blocks, regions: sizes"]
-)
+@pytest.mark.parametrize("options", ["", ", not_eligible: pad, balancing: filled"])
 def test_a_technique_that_needs_memory_is_read_in_more_of_it(
     published: Callable[[str], Path],
     monkeypatch: pytest.MonkeyPatch,

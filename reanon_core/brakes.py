@@ -130,10 +130,10 @@ def values_for_nothing(column: "Sensitive", known: int) -> Brake | None:
     return _quoting(what, [f"{marker!a}" for marker in markers], ("value", "values"), advice)
 
 
-def lost_values(entry: "Entry", *, lowers_m: bool) -> Brake | None:
+def lost_values(entry: "Entry", *, begins: bool) -> Brake | None:
     """The release withholds too many of the people with some value: a mean over all values would not see it.
 
-    `lowers_m` says whether the first release is still to come, so that m may be smaller.
+    `begins` says whether this is the first release, so that parameters may still change.
     """
     if not entry.withheld:
         return None
@@ -149,8 +149,8 @@ def lost_values(entry: "Entry", *, lowers_m: bool) -> Brake | None:
     worst = sorted(found, key=lambda code: -gone[code] / people[code])
     what = f"the release would withhold more than a fifth of the people with some value of {column.name}"
     quoted = [f"{gone[code]:,} of the {people[code]:,} people with {column.values[code]!a}" for code in worst]
-    smaller = "a smaller m or " if lowers_m else ""
-    return _quoting(what, quoted, ("value", "values"), f"; {smaller}a longer period between releases withholds fewer")
+    weaker = "weaker parameters (a smaller m or k, or regions: none) or " if begins else ""
+    return _quoting(what, quoted, ("value", "values"), f"; {weaker}a longer period between releases withhold fewer")
 
 
 def respelled_ids(name: str, rows: "Bool") -> Brake | None:

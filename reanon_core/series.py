@@ -205,7 +205,7 @@ class Series:
                 self._refused = name
                 raise
             entry = publication.entry(snapshot)
-            lost = brakes.lost_values(entry, lowers_m=not self._done)
+            lost = brakes.lost_values(entry, begins=not self._done)
             if lost and reason is None:
                 raise brakes.BrakesTripped(name, (lost,), ACCEPTED_WITH)
             tripped += (lost,) if lost else ()

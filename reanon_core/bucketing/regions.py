@@ -20,6 +20,8 @@ LEAST_ROWS = 25
 """A region has at least so many rows for each value that a signature must have."""
 TABLE_ROWS = 25
 """A table is cut only if it has so many new rows for each known value, times m: fewer show no relation."""
+VALUES = 3
+"""Regions are cut only if so many values are known for each unit of m: with fewer, one is soon too frequent."""
 BINS = 16
 """A relation is looked for between so many bins of a quasi-identifier, with about as many old rows in each."""
 SAMPLE = 1 << 17
@@ -61,10 +63,11 @@ def region_of_new_rows(qi: Int32, shown: ShownRows, m: int, values: int) -> Int3
     Ensures: a permutation of the values within the buckets changes nothing.
     """
     rows = qi.shape[1]
+    first = rows >= len(shown.signature)
+    if values < VALUES * m or (first and rows < TABLE_ROWS * m * values):
+        return np.zeros(rows, dtype=np.int32)
     least = least_rows(rows, m, values)
-    if rows >= len(shown.signature):
-        if rows < TABLE_ROWS * m * values:
-            return np.zeros(rows, dtype=np.int32)
+    if first:
         spans = np.array([max(1, _width(_with_missing_below(codes))) for codes in qi])
         return _divided(rows, least, lambda region, fewest: _widest_half(qi, region, spans, fewest))
     columns = [column for codes, old in zip(qi, shown.qi, strict=True) if (column := _binned(codes, old, shown))]

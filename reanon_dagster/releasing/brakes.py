@@ -31,7 +31,7 @@ def require_accepted_loss(
 
     Raises: BrakesTripped.
     """
-    brake = brakes.lost_values(entry, lowers_m=not position)
+    brake = brakes.lost_values(entry, begins=not position)
     return () if brake is None else _accepted(release, (brake,), accepted)
 
 

@@ -72,18 +72,19 @@ def test_the_first_regions_are_boxes_and_small_tables_have_one() -> None:
     )
     for one, other in permutations(range(len(low)), 2):
         assert ((high[one] < low[other]) | (high[other] < low[one])).any()
+    assert not region_of_new_rows(qi, nothing(), 2, 3 * 2 - 1).any()  # too few values
     small = regions.TABLE_ROWS * 2 * 6 - 1
     assert not region_of_new_rows(codes(small), nothing(), 2, 6).any()
 
 
 def test_later_regions_are_cut_where_old_rows_show_a_relation_and_only_there() -> None:
     qi = codes(2000)
-    region = region_of_new_rows(qi, shown_by(4000, related=True), 2, 4)
+    region = region_of_new_rows(qi, shown_by(4000, related=True), 2, 6)
     assert region.max() > 0
     for one in range(int(region.max()) + 1):
         assert np.ptp(qi[1, region == one]) > 45  # the second column tells nothing, so it is not cut
     assert not set(region[qi[0] < 22]) & set(region[qi[0] > 28])
-    assert not region_of_new_rows(qi, shown_by(4000, related=False), 2, 4).any()
+    assert not region_of_new_rows(qi, shown_by(4000, related=False), 2, 6).any()
 
 
 def test_a_release_of_which_half_is_new_is_like_a_first_one() -> None:
@@ -223,8 +224,9 @@ def test_regions_need_blocks() -> None:
             technique(m=2, not_eligible="refuse", regions="sizes", **more)
 
 
-def test_boxes_are_smaller_with_regions() -> None:
-    """Values that depend on where people are, four releases; no fixture: regions as they are."""
+def test_boxes_are_smaller_with_regions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values that depend on where people are, three releases; regions as they are, but with five values."""
+    monkeypatch.setattr(regions, "VALUES", 2)
     rng = np.random.default_rng(3)
     qi = rng.integers(0, 100, (2, 6000)).astype(np.int32)
     value = ((qi[0] // 50 + rng.integers(0, 4, 6000)) % VALUES).astype(np.int32)

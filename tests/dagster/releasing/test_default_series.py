@@ -177,7 +177,7 @@ def test_a_value_that_loses_much_stops_the_release_until_somebody_accepts_it(
     told = capsys.readouterr().err
     assert "would withhold more than a fifth of the people with some value of disease" in told
     assert "people with 'flu'" in told
-    assert "a smaller m or a longer period" in told
+    assert "weaker parameters (a smaller m or k, or regions: none) or a longer period" in told
     assert main(["status", str(path)]) == 0
     assert "flu" not in capsys.readouterr().out  # what is stored has no values
     assert main(["publish", str(path), "--accept-drift", "a wave of flu", "--quiet"]) == 0

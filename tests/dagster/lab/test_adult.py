@@ -21,6 +21,8 @@ def test_m_7_is_refused_in_the_third_year_and_the_advice_gets_through_all_six(
     from choosing import write_adult_series
 
     path = write_adult_series(ADULT, tmp_path / "adult", m=7)
+    technique = "technique: {name: m-invariance, m: 7, balancing: blind, not_eligible: refuse}"
+    path.write_text(path.read_text().replace("technique: {name: m-invariance, m: 7}", technique))
     answer = tmp_path / "answer.json"
     assert main(["rehearse", str(path), "--quiet", "--seed", "1", "--json", str(answer)]) == 1
     releases = json.loads(answer.read_text())["releases"]
@@ -28,7 +30,7 @@ def test_m_7_is_refused_in_the_third_year_and_the_advice_gets_through_all_six(
     assert main(["advise", str(path), "--quiet", "--seed", "1", "--seconds", "10", "--json", str(answer)]) == 0
     advice = json.loads(answer.read_text())
     assert advice["facts"]["largest_m"] == 6
-    text = path.read_text().replace("technique: {name: m-invariance, m: 7}", advice["recommendation"]["yaml"])
-    path.write_text(text)
+    assert technique in path.read_text()
+    path.write_text(path.read_text().replace(technique, advice["recommendation"]["yaml"]))
     assert main(["rehearse", str(path), "--quiet"]) == 0
     assert main(["backfill", str(path), "--quiet", "--to", "2023"]) == 0

@@ -89,8 +89,8 @@ class Publish(Part):
     form: Form | None = Field(
         default=None,
         description="A box for each person, and the values of each group apart from them (decoupled); or a box for "
-        "each group, as in the papers (boxes). Default: decoupled with the techniques that have it, but for their "
-        "`variant: paper`; boxes with the others. The first release freezes it.",
+        "each group, as in the papers (boxes). Default: decoupled with a technique that has this form, but for its "
+        "`variant: paper`; otherwise boxes. The first release freezes it.",
     )
     k: int = Field(
         default=10, ge=2, description="decoupled: the least number of people who share a box. Frozen as well."

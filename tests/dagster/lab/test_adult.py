@@ -21,7 +21,8 @@ def test_m_7_would_be_refused_in_the_third_year_and_the_default_gets_through_all
     from choosing import write_adult_series
 
     path = write_adult_series(ADULT, tmp_path / "adult", m=7)
-    default = path.read_text()
+    technique = "technique: {name: m-invariance, m: 7, balancing: blind, not_eligible: refuse}"
+    path.write_text(path.read_text().replace("technique: {name: m-invariance, m: 7}", technique))
     answer = tmp_path / "answer.json"
     path.write_text(default.replace("m: 7}", "m: 7, not_eligible: refuse}"))
     assert main(["rehearse", str(path), "--quiet", "--seed", "1", "--json", str(answer)]) == 1
@@ -29,6 +30,9 @@ def test_m_7_would_be_refused_in_the_third_year_and_the_default_gets_through_all
     assert [(one["release"], one["published"]) for one in releases] == [("2018", True), ("2019", True), ("2020", False)]
     path.write_text(default)
     assert main(["advise", str(path), "--quiet", "--seed", "1", "--seconds", "10", "--json", str(answer)]) == 0
-    assert json.loads(answer.read_text())["facts"]["largest_m"] == 6
-    assert main(["rehearse", str(path), "--quiet", "--seed", "1"]) == 0
+    advice = json.loads(answer.read_text())
+    assert advice["facts"]["largest_m"] == 6
+    assert technique in path.read_text()
+    path.write_text(path.read_text().replace(technique, advice["recommendation"]["yaml"]))
+    assert main(["rehearse", str(path), "--quiet"]) == 0
     assert main(["backfill", str(path), "--quiet", "--to", "2023"]) == 0

@@ -100,7 +100,7 @@ def forget_person(
             if not change.entries and not never_seen:
                 raise Refused(UNSEEN)
             if not dry_run:
-                write_erasure(connection, series.schema, change)
+                write_erasure(connection, change)
                 # So that a backup from before does not bring the person back unnoticed.
                 write_heads(private_heads(series), series, view.records, len(view.summary.marks) + 1)
         number = change.mark.number

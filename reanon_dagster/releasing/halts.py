@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def halt_series(series: "Series", release: str, flaws: Sequence[str]) -> None:
     """Halt the series because the audit of a published release failed."""
     more = f", and {counted(len(flaws) - 1, 'more flaw', 'more flaws')}" if len(flaws) > 1 else ""
-    series_store.write_halt(series.private_folder, series.schema, release, f"{flaws[0]}{more}")
+    series_store.write_halt(series.private_folder, release, f"{flaws[0]}{more}")
 
 
 def lift_halt(series: "Series", because: str, flaws: Sequence[str] = ()) -> tuple[Halt, ...]:

@@ -162,10 +162,9 @@ def write_refusal(folder: Path, schema: Schema, release: str, reason: str) -> No
         store_writer.record_refusal(connection, release, reason)
 
 
-def write_halt(folder: Path, schema: Schema, release: str, reason: str) -> None:
+def write_halt(folder: Path, release: str, reason: str) -> None:
     """Record that the audit of a release failed: the series publishes nothing until a person lifts the halt."""
     with opened(folder, read_only=False) as connection, store_writer.transaction(connection):
-        store_writer.create(connection, schema)
         store_writer.record_halt(connection, release, reason)
 
 

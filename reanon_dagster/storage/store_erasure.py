@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from reanon_core.model.ledger import Entry
 from reanon_core.model.mark import Mark
-from reanon_core.model.schema import Schema
 from reanon_core.protocols import Memory
 from reanon_dagster.storage import store_writer
 from reanon_dagster.storage.entry_codec import PEOPLE, store_columns
@@ -32,10 +31,9 @@ class Erasure:
     """What each check remembers, by its name."""
 
 
-def write_erasure(connection: "duckdb.DuckDBPyConnection", schema: Schema, change: Erasure) -> None:
+def write_erasure(connection: "duckdb.DuckDBPyConnection", change: Erasure) -> None:
     """Replace the person by their mark, all or nothing. The free blocks of the file still hold them: compact it."""
     with store_writer.transaction(connection):
-        store_writer.create(connection, schema)
         connection.execute(
             "INSERT INTO private.forgotten VALUES (?, ?, current_localtimestamp(), ?)",
             [change.mark.number, change.mark.bits, change.mark.releases],

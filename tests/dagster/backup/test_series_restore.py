@@ -15,6 +15,7 @@ from builders.series import DISEASES, SERIES, lively, plainly_published, write_s
 
 from reanon_dagster.backup import folder_exchange
 from reanon_dagster.cli import main
+from reanon_dagster.storage import connection
 from reanon_dagster.storage.connection import STORE
 from reanon_dagster.storage.encryption import EXTENSION
 from reanon_dagster.storage.head_file import HEAD
@@ -268,6 +269,18 @@ def test_backup_and_restore_turn_encryption_on_change_the_key_and_turn_it_off(cl
     assert all(word in plain for word in words)
     assert main(["publish", str(clinic), "--quiet", "--seed", "3"]) == 0
     assert main(["audit", str(clinic), "--quiet", "--attack", "intersection"]) == 0
+
+
+def test_a_backup_of_another_version_is_refused_and_changes_nothing(
+    clinic: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backup = backed_up(clinic, "before")
+    store = (private(clinic) / STORE).read_bytes()
+    monkeypatch.setattr(connection, "VERSION", 3)
+    assert main(["restore", str(clinic), "--from", backup, "--quiet"]) == 1
+    assert "has version 2, and this version of reanon reads version 3 only" in capsys.readouterr().err
+    assert (private(clinic) / STORE).read_bytes() == store
+    assert put_aside(clinic) == []
 
 
 def test_a_backup_from_before_a_person_was_forgotten_or_a_release_withdrawn_is_refused(

@@ -169,11 +169,11 @@ def strongest(table: Int64) -> float:
 
     Many bins show a relation that goes up and down; few are enough for one that does not, and chance hides it less.
     """
-    found = 0.0
+    found: list[float] = []
     while len(table) > 1:
-        found = max(found, relation(table))
+        found.append(relation(table))
         table = np.add.reduceat(table, np.arange(0, len(table), 2))
-    return found
+    return max(found, default=0.0)
 
 
 def relation(table: Int64) -> float:

@@ -89,7 +89,7 @@ def battlefield(attack: str) -> tuple[tuple[Ledger, Knowledge], tuple[Ledger, Kn
 
 def read(balancing: str) -> tuple[Ledger, Knowledge]:
     """A series of few people, whose technique the adversary has read."""
-    technique = build_technique("m-invariance", {"m": 2, "balancing": balancing})
+    technique = build_technique("m-invariance", {"m": 2, "balancing": balancing, "not_eligible": "refuse"})
     made = replay(technique, snapshots(20, 4, stay=0.6), np.random.default_rng(0))
     return made, with_algorithm(technique, made, made.knowledge())
 

@@ -167,7 +167,7 @@ def test_people_of_several_releases_are_counted_once(monkeypatch: pytest.MonkeyP
 
 
 def test_nothing_is_asked_of_the_people_but_who_they_are() -> None:
-    technique = MInvariance(m=2)
+    technique = MInvariance(m=2, balancing="blind", not_eligible="refuse")
     ledger = published(technique, small_series(3)[1], 3) or published(technique, small_series(4)[1], 4)
     assert ledger is not None
     known = ledger.knowledge(people_only=True)

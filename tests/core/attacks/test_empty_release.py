@@ -18,10 +18,10 @@ from reanon_core.protocols import Technique
 from reanon_core.replay import replay
 
 PARAMETERS = {
-    "m-invariance": {"m": 2},
+    "m-invariance": {"m": 2, "balancing": "blind", "not_eligible": "refuse"},
     "mondrian": {"k": 2, "ell": 2},
     "bpg": {"k": 2, "ell": 2},
-    "cor-split": {"m": 3, "n": 2},
+    "cor-split": {"m": 3, "n": 2, "balancing": "blind", "not_eligible": "refuse"},
     "js-reduce": {"k": 2, "t": 0.9, "j": 0.9},
     "sequential": {"ell": 2},
 }

@@ -23,8 +23,9 @@ MAX_DRIFT = 0.5
 MIN_RETURNING = 0.1
 FEWEST = 50
 """The number of people from which on these two defaults apply: small tables vary by chance."""
-MOST_LOST = 0.2
-"""The greatest share of the people with one value that a release may withhold; of values with FEWEST people or more."""
+MOST_LOST, MOST_LOST_LATER = 0.2, 0.5
+"""The greatest share of the people with one value that the first release and a later one may withhold; of values with
+FEWEST people or more."""
 SHOWN = 3
 """How many values or pairs of values a message lists."""
 
@@ -130,11 +131,22 @@ def values_for_nothing(column: "Sensitive", known: int) -> Brake | None:
     return _quoting(what, [f"{marker!a}" for marker in markers], ("value", "values"), advice)
 
 
-def lost_values(entry: "Entry", *, begins: bool) -> Brake | None:
+def lost_values(entry: "Entry", *, begins: bool) -> tuple[Brake | None, tuple[str, ...]]:
     """The release withholds too many of the people with some value: a mean over all values would not see it.
 
-    `begins` says whether this is the first release, so that parameters may still change.
+    At the first release, which `begins` a series, parameters may still change. Later the brake is for what no one can
+    want, and what would have been a brake at first is a note, without values.
     """
+    parameters = "weaker parameters (a smaller m or k, or regions: none) or " if begins else ""
+    advice = f"; {parameters}a longer period between releases would withhold fewer"
+    brake = _lost_values(entry, MOST_LOST if begins else MOST_LOST_LATER, "would withhold", advice)
+    if brake is not None or begins:
+        return brake, ()
+    noted = _lost_values(entry, MOST_LOST, "withholds", advice)
+    return None, () if noted is None else (f"{noted.redacted}{noted.advice}",)
+
+
+def _lost_values(entry: "Entry", most: float, verb: str, advice: str) -> Brake | None:
     if not entry.withheld:
         return None
     snapshot, column = entry.snapshot, entry.snapshot.schema.sensitive
@@ -145,12 +157,12 @@ def lost_values(entry: "Entry", *, begins: bool) -> Brake | None:
         rows = snapshot.persons.searchsorted(entry.trace.persons[part])
         shown += np.bincount(snapshot.sensitive[rows], minlength=len(people))
     gone = people - shown
-    found = np.flatnonzero((people >= FEWEST) & (gone > MOST_LOST * people)).tolist()
+    found = np.flatnonzero((people >= FEWEST) & (gone > most * people)).tolist()
     worst = sorted(found, key=lambda code: -gone[code] / people[code])
-    what = f"the release would withhold more than a fifth of the people with some value of {column.name}"
+    share = "a fifth" if most == MOST_LOST else "half"
+    what = f"the release {verb} more than {share} of the people with some value of {column.name}"
     quoted = [f"{gone[code]:,} of the {people[code]:,} people with {column.values[code]!a}" for code in worst]
-    weaker = "weaker parameters (a smaller m or k, or regions: none) or " if begins else ""
-    return _quoting(what, quoted, ("value", "values"), f"; {weaker}a longer period between releases withhold fewer")
+    return _quoting(what, quoted, ("value", "values"), advice)
 
 
 def respelled_ids(name: str, rows: "Bool") -> Brake | None:

@@ -205,7 +205,7 @@ class Series:
                 self._refused = name
                 raise
             entry = publication.entry(snapshot)
-            lost = brakes.lost_values(entry, begins=not self._done)
+            lost, losses = brakes.lost_values(entry, begins=not self._done)
             if lost and reason is None:
                 raise brakes.BrakesTripped(name, (lost,), ACCEPTED_WITH)
             tripped += (lost,) if lost else ()
@@ -218,7 +218,7 @@ class Series:
                 snapshot.schema,
                 withheld=entry.withheld,
                 verdicts=verdicts,
-                notes=publication.notes,
+                notes=(*losses, *publication.notes),
             )
             ids = data[self._id].combine_chunks()
             kept = KeptRelease(release, entry, ids, coded.people.persons, tripped, reason)
@@ -226,7 +226,7 @@ class Series:
             neighbours = (NEIGHBOUR,) if self._lineage.neighbour(people) else ()
             skipped = (SKIPPED.format(self._refused),) if self._refused not in (None, name) else ()
             # Where a warning is an error, the series must not advance.
-            for sentence in (*neighbours, *skipped, *publication.notes):
+            for sentence in (*neighbours, *skipped, *release.notes):
                 warnings.warn(f"release {name}: {sentence}", Caution, stacklevel=2)
             self._lineage.published(people)
             self._schema, self._shown, self._known = snapshot.schema, needed, known

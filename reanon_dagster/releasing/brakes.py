@@ -26,13 +26,13 @@ def require_released_brakes(
 
 def require_accepted_loss(
     release: str, entry: "Entry", position: int, accepted: str | None
-) -> tuple[AcceptedDrift, ...]:
-    """Refuse a release that loses much of a value unless a person accepts it; return what was accepted.
+) -> tuple[tuple[AcceptedDrift, ...], tuple[str, ...]]:
+    """Refuse a release that loses much of a value unless a person accepts it; return what was accepted, and notes.
 
     Raises: BrakesTripped.
     """
-    brake = brakes.lost_values(entry, begins=not position)
-    return () if brake is None else _accepted(release, (brake,), accepted)
+    brake, notes = brakes.lost_values(entry, begins=not position)
+    return () if brake is None else _accepted(release, (brake,), accepted), notes
 
 
 def _accepted(release: str, found: tuple[Brake, ...], accepted: str | None) -> tuple[AcceptedDrift, ...]:

@@ -86,7 +86,8 @@ def judged_candidate(
     computation = computation or InMemory(series)
     publication = computation.publication(read, _state(technique, computation.state(view)), generator(seed))
     entry = publication.entry(read.snapshot)
-    accepted += require_accepted_loss(release, entry, view.position, accept_drift)
+    lost, losses = require_accepted_loss(release, entry, view.position, accept_drift)
+    accepted += lost
     progress("checking")
     # No variable holds the earlier state and memories, so that theirs is free as soon as it is used.
     verdicts, memories = computation.verdicts(checks_of(series), entry, computation.memories(view))
@@ -106,6 +107,7 @@ def judged_candidate(
         withheld=publication.withheld,
         notes=(
             *(f"accepted: {one.brake}" for one in accepted),
+            *losses,
             *doubts,
             *note_on_forgotten(read.left_out),
             *publication.notes,

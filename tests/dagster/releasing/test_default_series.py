@@ -185,6 +185,28 @@ def test_a_value_that_loses_much_stops_the_release_until_somebody_accepts_it(
     assert "a wave of flu" not in published
 
 
+def wave(share: float) -> list[pd.DataFrame]:
+    """Two tables; so many of the newcomers of the second have flu."""
+    first = people(900, flu=1 / 6)
+    return [first, pd.concat([first.iloc[300:], people(500, 1, flu=share)])]
+
+
+def test_a_later_release_stops_only_if_a_value_loses_more_than_half(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write("{name: m-invariance, m: 3}", *wave(0.55))
+    assert main(["backfill", str(path), "--quiet"]) == 0
+    told = capsys.readouterr().err
+    assert "the release withholds more than a fifth of the people with some value of disease (1 value)" in told
+    path = write("{name: m-invariance, m: 3}", *wave(0.9))
+    path.write_text(path.read_text().replace("series: clinic", "series: ward"))
+    assert main(["backfill", str(path), "--quiet"]) == 1
+    told = capsys.readouterr().err
+    assert "would withhold more than half of the people with some value of disease" in told
+    assert "people with 'flu'" in told
+    assert "weaker parameters" not in told  # they are frozen
+
+
 def python_series(**options: object) -> reanon.Series:
     return reanon.Series(
         id="patient",
@@ -203,6 +225,14 @@ def test_python_gets_the_same_defaults_and_the_same_brake() -> None:
     accepted = python_series()
     accepted.publish(people(600, flu=0.55), name="r1", accept_drift="a wave of flu")
     assert [release for release, _, _ in accepted.accepted_drifts] == ["r1"]
+
+
+def test_python_says_what_a_later_release_loses() -> None:
+    first, second = wave(0.55)
+    series = python_series()
+    series.publish(first, name="r1")
+    with pytest.warns(reanon.Caution, match="more than a fifth of the people with some value of disease"):
+        series.publish(second, name="r2")
 
 
 def test_a_refused_release_that_is_skipped_in_python_is_a_caution() -> None:

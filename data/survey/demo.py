@@ -7,6 +7,7 @@ releases.
 
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
@@ -39,6 +40,7 @@ YEARS = [str(year) for year in range(2003, 2011)]
 PLOT = Path("build") / "demo.png"
 COLOURS = {NAIVE: "#c0543c", PAPER: "#4f6d7a", REANON: "#e0a030"}
 METRIC = CountingQueryError(queries=10_000)
+COLUMNS = 80
 Ways = dict[str, list[float]]
 """The three ways, each with one number for each release."""
 Numbers = tuple[Ways, Ways, Ways]
@@ -72,7 +74,7 @@ def main() -> int:
         notes = insiders(own)
     show(YEARS[: len(own[REANON].entries)], numbers, f"Household survey, 7,000 people, yearly, m = {m}")
     for line in (*WORDS, *notes, cost(own)):
-        say(line, quiet=False)
+        say(textwrap.fill(line, COLUMNS, subsequent_indent="  "), quiet=False)
     draw(YEARS[: len(own[REANON].entries)], numbers, PLOT)
     say(f"the plot is {PLOT}; the releases are in data/survey/published", quiet=False)
     return 0

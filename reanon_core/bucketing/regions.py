@@ -22,6 +22,8 @@ TABLE_ROWS = 25
 """A table is cut only if it has so many new rows for each known value, times m: fewer show no relation."""
 VALUES = 3
 """Regions are cut only if so many values are known for each unit of m: with fewer, one is soon too frequent."""
+FINENESS, COARSEST, FINEST = 30, 5, 10
+"""What m is compared with in `least_rows`, and the bounds of the result."""
 BINS = 16
 """A relation is looked for between so many bins of a quasi-identifier, with about as many old rows in each."""
 SAMPLE = 1 << 17
@@ -78,12 +80,13 @@ def least_rows(rows: int, m: int, values: int) -> int:
     """The least number of rows of a region: many rows give more regions, and larger ones.
 
     Small regions keep more of the relations. They also make many signatures, and a value is more often too frequent in
-    one; both cost counterfeits in every later release. docs/techniques/m-invariance.md has the measurements.
+    one; both cost counterfeits in every later release, hardly any with a small m and many with a large one.
+    docs/techniques/m-invariance.md has the measurements.
     """
     wanted = rows * rows * m * values
     root: int = round(wanted ** (1 / 3))
     root += int((root + 1) ** 3 <= wanted) - int(root**3 > wanted)  # the same on every machine
-    return max(LEAST_ROWS * m, root // 5)
+    return max(LEAST_ROWS * m, root // min(max(COARSEST, FINENESS // m), FINEST))
 
 
 def _divided(rows: int, least: int, cut: Cut) -> Int32:

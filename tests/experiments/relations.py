@@ -13,7 +13,7 @@ these (related), and for the first six diagnoses with these and with a degree. M
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,12 +74,12 @@ CONDITIONS: dict[str, tuple[dict[str, object], Callable[[Schema], list[int]]]] =
 ASKED = 6
 
 
-def planted(folder: Path, people: int, seed: int) -> Snapshot:
-    """A sample of Adult with diagnoses in the place of occupations."""
+def planted(folder: Path, people: int, seed: int, names: Sequence[str] = COLUMNS) -> Snapshot:
+    """A sample of Adult with diagnoses in the place of occupations; age and sex are the first of the columns."""
     rng = np.random.default_rng(seed)
     whole = algorithm_cuts.adult(folder)
     here = np.sort(rng.permutation(whole.size)[:people])
-    shown = [whole.schema.names.index(name) for name in COLUMNS]
+    shown = [whole.schema.names.index(name) for name in names]
     columns = tuple(whole.schema.quasi_identifiers[at] for at in shown)
     qi = whole.qi[shown][:, here]
     sex = columns[1].taxonomy

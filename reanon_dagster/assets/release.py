@@ -28,11 +28,10 @@ from reanon_dagster.assets.unpublished_release import in_backfill, record_reason
 from reanon_dagster.partitions import may_depend_on_itself, previous_release
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.evidence import evidence_of
-from reanon_dagster.releasing.gate import accept, require_acceptable
 from reanon_dagster.releasing.judged_candidate import checks_of
-from reanon_dagster.releasing.release import refusal_recorded
+from reanon_dagster.releasing.release import publish_release
 from reanon_dagster.releasing.release_order import awaited
-from reanon_dagster.releasing.release_suites import JUDGED, document_release, documented_candidate
+from reanon_dagster.releasing.release_suites import JUDGED, PUBLISHED, DataDocs
 from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
 from reanon_dagster.releasing.steward_expectations import ExpectationsFailed
 from reanon_dagster.resources import SeriesEnvironment
@@ -113,32 +112,45 @@ def _made(
 
     Raises: every error of ours.
     """
-    key = assets.key("release")
+    key, decided = assets.key("release"), None
     try:
         name = assets.release(context)
         series, today = assets.placed(environment), environment.day()
         view = read_continuable_view(series)
         reason = _reason_to_skip(context, series, view, name, today)
-        done = reason is not None or requested_along(context, view, name)
-        accept_drift = accepted_reason(config.accept_drift or None)
-        made = (
-            None
-            if done
-            else documented_candidate(series, view, name, today, accept_drift=accept_drift, progress=context.log.info)
-        )
+        if reason is None and not requested_along(context, view, name):
+            decided = DataDocs(series, name, JUDGED if config.look_only else PUBLISHED)
+            publish_release(
+                series,
+                name,
+                today,
+                view=view,
+                dry_run=config.look_only,
+                accept_drift=accepted_reason(config.accept_drift or None),
+                progress=context.log.info,
+                observer=decided,
+            )
     except ReanonError as error:
-        yield from _unjudged(checks, key, error)
+        if decided is None or decided.candidate is None:
+            yield from _unjudged(checks, key, error)
+        else:
+            yield from _judged(key, series, view, decided.candidate)
         raise
     if reason is not None:
         yield from not_judged(checks, key, reason)
         skip(context, key, reason)
         record_unaudited(context, key, reason)
-    elif made is None:
+    elif decided is None or decided.candidate is None:
         held = read_verdicts(series.private_folder, view.position - 1)
         judged = [*_snapshot_results(view, name), *expectation_results(series, name, None), *results(held, key)]
         yield _published(assets, context, series, judged, NOTHING_TO_DO)
+    elif config.look_only:
+        context.log.info(f"{name} was computed and judged, and nothing is published: look_only is set")
+        yield from _judged(key, series, view, decided.candidate)
     else:
-        yield from _decided(assets, context, series, view, made, look_only=config.look_only)
+        judged = [*_judged(key, series, view, decided.candidate)]
+        more = {**remarks(decided.candidate), "Data Docs": str(decided.page)}
+        yield _published(assets, context, series, judged, more)
 
 
 def _reason_to_skip(
@@ -159,42 +171,11 @@ def _unjudged(checks: list[str], key: dg.AssetKey, error: ReanonError) -> Iterat
     yield from not_judged([check for check in checks if check != failed], key, error.redacted())
 
 
-def _decided(
-    assets: SeriesAssets,
-    context: dg.AssetExecutionContext,
-    series: Series,
-    view: SeriesView,
-    made: Candidate,
-    *,
-    look_only: bool,
-) -> Made:
-    """Refuse a candidate, or publish and describe it; its Data Docs follow the decision.
-
-    Raises: every error of ours.
-    """
-    name = made.release
-    expected = expectation_results(series, name, made.doubts)
-    judged = [
-        *_snapshot_results(view, name, made),
-        *expected,
-        *results(made.verdicts, assets.key("release")),
-    ]
-    try:
-        with refusal_recorded(series, name):
-            require_acceptable(made)
-    except ReanonError as error:
-        document_release(series, view, name, made, error)
-        yield from judged
-        raise
-    if look_only:
-        context.log.info(f"{name} was computed and judged, and nothing is published: look_only is set")
-        document_release(series, view, name, made, JUDGED)
-        yield from judged
-        return
-    with refusal_recorded(series, name):
-        accept(series, made)
-    page = document_release(series, view, name, made)
-    yield _published(assets, context, series, judged, {**remarks(made), "Data Docs": str(page)})
+def _judged(key: dg.AssetKey, series: Series, view: SeriesView, made: Candidate) -> Iterator[dg.AssetCheckResult]:
+    """The results of every check of a release that was judged."""
+    yield from _snapshot_results(view, made.release, made)
+    yield from expectation_results(series, made.release, made.doubts)
+    yield from results(made.verdicts, key)
 
 
 def _snapshot_results(view: SeriesView, release: str, made: Candidate | None = None) -> Iterator[dg.AssetCheckResult]:

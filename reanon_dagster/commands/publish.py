@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Iterable
 from datetime import date
+from typing import TYPE_CHECKING
 
 from reanon_core.brakes import accepted_reason
 from reanon_core.model.errors import ReanonError, Refused, Unpublishable, counted
@@ -10,15 +11,16 @@ from reanon_core.model.ledger import Entry
 from reanon_dagster.commands.json_file import require_json_place
 from reanon_dagster.commands.outcome_document import release_document, write_outcomes
 from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes, warn_of_refusal
-from reanon_dagster.releasing.candidate import Candidate
-from reanon_dagster.releasing.gate import require_acceptable
 from reanon_dagster.releasing.people_lists import withheld_file
 from reanon_dagster.releasing.query_error import MEANING, RELATIONS_MEANING, utility
-from reanon_dagster.releasing.release import Document, Outcome, make_candidate, publish_release, require_no_gap
+from reanon_dagster.releasing.release import Outcome, publish_release, require_no_gap
 from reanon_dagster.releasing.release_order import next_release, nothing_to_do, ready_release
-from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
+from reanon_dagster.releasing.series_view import read_continuable_view
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
+
+if TYPE_CHECKING:
+    from reanon_dagster.releasing.release_suites import DataDocs
 
 LONGEST_REASON = 110
 """The longest reason that the line of a release spells out."""
@@ -43,10 +45,7 @@ def run(options: argparse.Namespace) -> int:
         say(nothing_to_do(series, next_release(series, view.records), today), quiet=options.quiet)
         write_outcomes(options.json, series, [])
         return 0
-    if options.dry_run:
-        return _dry_run(series, view, release, today, options)
-    pages: list[str] = []
-    document = _documents(series, release, pages) if options.data_docs else None
+    documents = _data_docs(series, release) if options.data_docs and not options.dry_run else None
     try:
         with progress(f"{series.name} {release}", quiet=options.quiet) as step:
             outcome = publish_release(
@@ -54,69 +53,35 @@ def run(options: argparse.Namespace) -> int:
                 release,
                 today,
                 view=view,
+                dry_run=options.dry_run,
                 accept_drift=accept_drift,
                 seed=options.seed,
                 progress=step,
-                document=document,
+                observer=documents,
             )
-        say(summary(series, outcome), quiet=options.quiet)
-        for sentence in explained_reasons(() if outcome.candidate is None else outcome.candidate.withheld):
-            say(sentence, quiet=options.quiet)
-        if outcome.candidate is not None:
-            say(MEANING, quiet=options.quiet)
-            say(RELATIONS_MEANING, quiet=options.quiet)
-        warn_of_notes(series.name, outcome.candidate)
-        write_outcomes(options.json, series, [release_document(outcome)])
     except ReanonError as error:
-        write_outcomes(options.json, series, [], refused=(release, error))
+        write_outcomes(options.json, series, [], refused=(release, error), dry_run=options.dry_run)
+        if options.dry_run and isinstance(error, Refused | Unpublishable):
+            return warn_of_refusal(series.name, release, error)
         raise
     finally:  # a refused release has pages too
-        for page in pages:
-            say(f"{series.name}: Data Docs: {page}", quiet=options.quiet)
-    return 0
-
-
-def _dry_run(series: Series, view: SeriesView, release: str, today: date, options: argparse.Namespace) -> int:
-    """Compute and judge a release, say what would be published, and write nothing."""
-    accept_drift = accepted_reason(options.accept_drift)
-    try:
-        with progress(f"{series.name} {release}", quiet=options.quiet) as step:
-            candidate = make_candidate(
-                series,
-                view,
-                release,
-                today,
-                dry_run=True,
-                accept_drift=accept_drift,
-                seed=options.seed,
-                progress=step,
-            )
-        if candidate is not None:
-            require_acceptable(candidate)
-    except (Refused, Unpublishable) as error:
-        write_outcomes(options.json, series, [], refused=(release, error), dry_run=True)
-        return warn_of_refusal(series.name, release, error)
-    outcome = Outcome(release, candidate)
-    say(summary(series, outcome, dry_run=True), quiet=options.quiet)
-    for sentence in explained_reasons(() if candidate is None else candidate.withheld):
+        if documents is not None and documents.page is not None:
+            say(f"{series.name}: Data Docs: {documents.page}", quiet=options.quiet)
+    say(summary(series, outcome, dry_run=options.dry_run), quiet=options.quiet)
+    for sentence in explained_reasons(() if outcome.candidate is None else outcome.candidate.withheld):
         say(sentence, quiet=options.quiet)
-    if candidate is not None:
+    if outcome.candidate is not None:
         say(MEANING, quiet=options.quiet)
         say(RELATIONS_MEANING, quiet=options.quiet)
-    warn_of_notes(series.name, candidate)
-    write_outcomes(options.json, series, [release_document(outcome)], dry_run=True)
+    warn_of_notes(series.name, outcome.candidate)
+    write_outcomes(options.json, series, [release_document(outcome)], dry_run=options.dry_run)
     return 0
 
 
-def _documents(series: Series, release: str, pages: list[str]) -> Document:
-    """Writes Data Docs, and adds where they are to `pages`."""
-    from reanon_dagster.releasing.release_suites import PUBLISHED, document_release
+def _data_docs(series: Series, release: str) -> "DataDocs":
+    from reanon_dagster.releasing.release_suites import DataDocs
 
-    def document(view: SeriesView, candidate: Candidate | None, error: ReanonError | None) -> None:
-        page = document_release(series, view, release, candidate, error or PUBLISHED)
-        pages.extend([] if page is None else [page])
-
-    return document
+    return DataDocs(series, release)
 
 
 def summary(series: Series, outcome: Outcome, *, dry_run: bool = False) -> str:

@@ -1,16 +1,15 @@
 """One release from its snapshot to the public folder: read, plan, emit, judge, gate. Every caller takes this way."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import date
-from functools import partial
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import OutOfOrder, ReanonError
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.computation import computation
-from reanon_dagster.releasing.gate import Pending, accept
+from reanon_dagster.releasing.gate import Pending, accept, require_acceptable
 from reanon_dagster.releasing.judged_candidate import Progress, judged_candidate, silent
 from reanon_dagster.releasing.manifest_signature import require_signing_key
 from reanon_dagster.releasing.people_lists import write_refused_people
@@ -26,7 +25,8 @@ if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
 
 
-Document = Callable[[SeriesView, Candidate | None, ReanonError | None], None]
+Observer = Callable[[SeriesView, Candidate | None, ReanonError | None], None]
+"""Told of a decision: the view that it was made with, what was judged if anything was, and why it was refused if so."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,26 +65,23 @@ def make_candidate(
     progress("reading the snapshot")
     with computation(series, release) as chosen:
         read = chosen.read(view, release)
-        judged = partial(
-            judged_candidate,
-            series,
-            view,
-            release,
-            read,
-            computation=chosen,
-            accept_drift=accept_drift,
-            seed=seed,
-            progress=progress,
-        )
-        if dry_run:
-            return judged()
         # Only now, because invalid input leaves nothing on the disk; and the store first, because a key without a store
         # is a store that was lost.
-        if not view.summary.exists:
-            create_store(series.private_folder, series.schema)
-        keep_key(series.private_folder, view.key)
-        with refusal_recorded(series, release):
-            return judged()
+        if not dry_run:
+            if not view.summary.exists:
+                create_store(series.private_folder, series.schema)
+            keep_key(series.private_folder, view.key)
+        with _recorded(series, release, dry_run=dry_run):
+            return judged_candidate(
+                series,
+                view,
+                release,
+                read,
+                computation=chosen,
+                accept_drift=accept_drift,
+                seed=seed,
+                progress=progress,
+            )
 
 
 def publish_release(
@@ -93,14 +90,16 @@ def publish_release(
     today: date,
     *,
     view: SeriesView | None = None,
+    dry_run: bool = False,
     accept_drift: str | None = None,
     seed: int | None = None,
     progress: Progress = silent,
-    document: Document | None = None,
+    observer: Observer | None = None,
 ) -> Outcome:
     """Publish this release, which must be the next one; nothing to do if it is the latest one already.
 
-    `document` is called once the release is published or refused, with the error if it is refused.
+    A dry run ends at the gate: it says what would be published, and writes nothing. `observer` is called once the
+    release is decided.
 
     Raises: every error of ours.
     """
@@ -108,18 +107,20 @@ def publish_release(
     candidate = None
     try:
         candidate = make_candidate(
-            series, view, release, today, accept_drift=accept_drift, seed=seed, progress=progress
+            series, view, release, today, dry_run=dry_run, accept_drift=accept_drift, seed=seed, progress=progress
         )
         if candidate is not None:
-            progress("publishing")
-            with refusal_recorded(series, release):
-                accept(series, candidate)
+            with _recorded(series, release, dry_run=dry_run):
+                require_acceptable(candidate)
+                if not dry_run:
+                    progress("publishing")
+                    accept(series, candidate)
     except ReanonError as error:
-        if document is not None:
-            document(view, candidate, error)
+        if observer is not None:
+            observer(view, candidate, error)
         raise
-    if document is not None and candidate is not None:
-        document(view, candidate, None)
+    if observer is not None and candidate is not None:
+        observer(view, candidate, None)
     return Outcome(release, candidate)
 
 
@@ -151,8 +152,13 @@ def publish_ready_releases(
         )
 
 
+def _recorded(series: "Series", release: str, *, dry_run: bool) -> AbstractContextManager[None]:
+    """Record a refusal, unless nothing may be written."""
+    return nullcontext() if dry_run else _refusal_recorded(series, release)
+
+
 @contextmanager
-def refusal_recorded(series: "Series", release: str) -> Iterator[None]:
+def _refusal_recorded(series: "Series", release: str) -> Iterator[None]:
     """Record a refusal for `reanon status`, without any value of the data, and privately the people it concerns."""
     try:
         yield

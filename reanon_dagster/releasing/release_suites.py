@@ -1,6 +1,6 @@
 """Data Docs of a release, written once it is decided whether it is published."""
 
-from datetime import date
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import InvalidSnapshot, ReanonError, Refused, Unpublishable
@@ -11,8 +11,6 @@ from reanon_dagster.expectations.raw_frame import raw_frame
 from reanon_dagster.expectations.snapshot_rules import size_rule, snapshot_rules
 from reanon_dagster.releasing.brakes import allowed_change
 from reanon_dagster.releasing.candidate import Candidate
-from reanon_dagster.releasing.judged_candidate import Progress, silent
-from reanon_dagster.releasing.release import make_candidate
 from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.sources.snapshot_location import SnapshotMissing, shown_path
 from reanon_dagster.sources.snapshot_reader import read_raw_table
@@ -25,32 +23,31 @@ DISAGREEMENT = " (the snapshot was read without a problem, but fails a rule ther
 PUBLISHED = Verdict("decision", holds=True, sentence="the release is published")
 
 
-def documented_candidate(
+@dataclass
+class DataDocs:
+    """Writes the pages of a release once it is decided; an observer of `publish_release`."""
+
+    series: "Series"
+    release: str
+    decision: Verdict = PUBLISHED
+    """What the pages say of a release that is not refused."""
+    candidate: Candidate | None = None
+    """What was judged; None as long as nothing was."""
+    page: str | None = None
+    """Where the pages are; None if there are none."""
+
+    def __call__(self, view: SeriesView, candidate: Candidate | None, error: ReanonError | None) -> None:
+        """Write the pages."""
+        self.candidate = candidate
+        self.page = _document_release(self.series, view, self.release, candidate, error or self.decision)
+
+
+def _document_release(
     series: "Series",
     view: SeriesView,
     release: str,
-    today: date,
-    *,
-    accept_drift: str | None = None,
-    progress: Progress = silent,
-) -> Candidate | None:
-    """Make a candidate as `make_candidate` does. If there is none because of the data, that is documented now.
-
-    Raises: every error of ours.
-    """
-    try:
-        return make_candidate(series, view, release, today, accept_drift=accept_drift, progress=progress)
-    except ReanonError as error:
-        document_release(series, view, release, None, error)
-        raise
-
-
-def document_release(
-    series: "Series",
-    view: SeriesView,
-    release: str,
-    candidate: Candidate | None = None,
-    decision: Verdict | ReanonError = PUBLISHED,
+    candidate: Candidate | None,
+    decision: Verdict | ReanonError,
 ) -> str | None:
     """Write the pages of a release that is decided, and return the path of the first; None if it was not judged.
 

@@ -18,7 +18,7 @@ from reanon_dagster.cli import main
 from reanon_dagster.expectations.data_docs import FOLDER, Suite, verdict_suite, write_data_docs
 from reanon_dagster.releasing import release_suites
 from reanon_dagster.releasing.release import publish_release
-from reanon_dagster.releasing.release_suites import JUDGED, document_release
+from reanon_dagster.releasing.release_suites import JUDGED, DataDocs
 from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.series.expectations import Expectation
 from reanon_dagster.series.series_file import load_series
@@ -195,7 +195,7 @@ def test_pages_are_written_after_the_decision(tmp_path: Path, monkeypatch: pytes
     def note(*given: object) -> None:
         seen.append((tmp_path / "published" / "clinic" / "r1").exists())
 
-    publish_release(load_series(path), "r1", date(2030, 1, 1), document=note)
+    publish_release(load_series(path), "r1", date(2030, 1, 1), observer=note)
     assert seen == [True]
     series = load_series(write_series(tmp_path / "refused", snapshots={"r1": people(60)}))
 
@@ -215,7 +215,9 @@ def test_a_refused_snapshot_shows_its_rules_and_neither_values_nor_advice(tmp_pa
         Problem("age", "lie in its domain, from 0 to 110", "173 in 1 row", "or did you mean 73"),
         Problem("source.query", "run for r1", help="cannot convert 'Zacharias-000012'"),
     ]
-    assert document_release(series, read_view(series), "r1", None, InvalidSnapshot(problems))
+    documents = DataDocs(series, "r1")
+    documents(read_view(series), None, InvalidSnapshot(problems))
+    assert documents.page
     page = shown_page(tmp_path, "r1", "release")
     assert "refused: age must lie in its domain, from 0 to 110; source.query must run for r1" in page
     assert not re.search(r"Zacharias|\b173\b|did you mean", text_of(data_docs(tmp_path)))
@@ -224,7 +226,9 @@ def test_a_refused_snapshot_shows_its_rules_and_neither_values_nor_advice(tmp_pa
 
 def test_a_release_that_was_only_looked_at_is_not_called_published(tmp_path: Path) -> None:
     series = load_series(write_series(tmp_path, snapshots={"r1": people(60)}))
-    assert document_release(series, read_view(series), "r1", None, JUDGED) == "private/clinic/data_docs/index.html"
+    documents = DataDocs(series, "r1", JUDGED)
+    documents(read_view(series), None, None)
+    assert documents.page == "private/clinic/data_docs/index.html"
     page = shown_page(tmp_path, "r1", "release")
     assert "the release is judged, and not published" in page
 

@@ -29,7 +29,7 @@ def counted(folder: Path, view: str, monkeypatch: pytest.MonkeyPatch) -> tuple[f
 
 
 def published(tmp_path: Path, form: str, technique: str) -> tuple[Path, dict[str, Verdict]]:
-    """The example of `reanon init` as another technique: the folder of its first release, and what the gate observed."""
+    """The example of `reanon init` with this technique: the folder of its first release, and what the gate observed."""
     assert main(["init", str(tmp_path / "series"), "--quiet"]) == 0
     path = tmp_path / "series" / "series.yaml"
     told = yaml.safe_load(path.read_text())

@@ -1,5 +1,5 @@
 """Estimates from published files alone: counts, shares, means, quantiles and trends, each with an interval.
 
-`ReleaseEstimates` in `questions` answers them; docs/estimates.md shows how. Nothing here sees a snapshot, a trace or
-the code that makes or measures releases: an analyst has the published folder only.
+`ReleaseEstimates` in `questions` answers them; docs/using-a-release.md shows how. Nothing here sees a snapshot, a trace
+or the code that makes or measures releases: an analyst has the published folder only.
 """

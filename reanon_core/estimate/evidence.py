@@ -112,11 +112,13 @@ def evidence(
     values: ShownValues | None,
     sensitive: str | None,
     unread: Mapping[str, Problem],
+    *,
+    by_region: bool,
 ) -> Evidence:
     """The evidence of a release."""
     together = None
     if values is not None:
-        together = buckets(values, sums(units.group, units.people, len(values.total)))
+        together = buckets(values, sums(units.group, units.people, len(values.total)), by_region=by_region)
     lying = {
         name: spreads(units.low[at], units.high[at], units.known[at], units.people, units.mates)
         for at, name in enumerate(axes)

@@ -29,6 +29,8 @@ def read_evidence(
     """
     if ("table" in tables) == ("rows" in tables) or ("rows" in tables) != ("values" in tables):
         raise InvalidParameter(Problem("the tables", "be a table, or rows and values", ", ".join(tables) or "none"))
+    technique = manifest.get("technique", {})
+    by_region = technique.get("regions", "none") != "none"
     described = described_columns(dictionary)
     shown = _arrow(tables["table"] if "table" in tables else tables["rows"])
     axes, unread = read_axes(shown, described, orders)
@@ -37,13 +39,13 @@ def read_evidence(
         named = sensitive_column(listed.column_names, described, sensitive)
         if named is None:
             raise InvalidParameter(Problem("the values of a decoupled release", "have a column of values"))
-        return evidence(axes, *units_of_people(shown, listed, axes, named), named, unread)
+        return evidence(axes, *units_of_people(shown, listed, axes, named), named, unread, by_region=by_region)
     named = sensitive_column(shown.column_names, described, sensitive)
     if GROUP_ID in shown.column_names:
         invented = _arrow(tables["counterfeits"]) if "counterfeits" in tables else None
-        return evidence(axes, *units_of_groups(shown, invented, axes, named), named, unread)
-    worlds = int(manifest.get("technique", {}).get("ell", WORLDS))
-    return evidence(axes, *units_of_rows(shown, axes, named, worlds), named, unread)
+        return evidence(axes, *units_of_groups(shown, invented, axes, named), named, unread, by_region=by_region)
+    worlds = int(technique.get("ell", WORLDS))
+    return evidence(axes, *units_of_rows(shown, axes, named, worlds), named, unread, by_region=by_region)
 
 
 def _arrow(frame: object) -> "pa.Table":

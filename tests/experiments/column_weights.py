@@ -5,7 +5,7 @@
 
 The ten questions of ten_questions.py use sex, age, marital status and education, not race. The weights are declared, so
 they tell nothing about people. They are not part of reanon: this script puts them in where lengths are made comparable.
-docs/ten-questions.md quotes the result.
+docs/using-a-release.md quotes the result.
 """
 
 import argparse
@@ -96,7 +96,7 @@ def gain(found: dict[str, list[float]], without: dict[str, list[float]], name: s
 
 
 def table_line(form: str, name: str, forms: dict[str, dict[str, dict[str, list[float]]]]) -> str:
-    """A line of the table in docs/ten-questions.md: two means, and in how many draws each is smaller than without."""
+    """A line of the table in docs/using-a-release.md: two means, and in how many draws each is smaller than without."""
     found, without = forms[form][name], forms[form]["none"]
     cells = []
     for one in ("mean answer", "query error"):

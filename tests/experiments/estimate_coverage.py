@@ -87,7 +87,7 @@ def measured(population: ends.Population, form: str, given: argparse.Namespace) 
     for number, frame in enumerate(frames):
         last = series.publish(frame, name=f"r{number}")
     grouped = "group_id" in last.column_names
-    told = {"withheld": last.withheld, "technique": technique}
+    told = {"withheld": last.withheld, "technique": ten_questions.stated(technique)}
     if to:
         tables: dict[str, object] = {"rows": last, "values": last.values}
     else:
@@ -115,7 +115,7 @@ def measured(population: ends.Population, form: str, given: argparse.Namespace) 
 
 
 def table_line(line: dict[str, Any]) -> str:
-    """A line of the table in docs/estimates.md."""
+    """A line of the table in docs/using-a-release.md."""
     shares = " | ".join(f"{100 * line[name]:.0f}%" for name in ("covered", "people", "both", "error", "half_width"))
     return f"| {line['population']}, {line['form']} | {shares} |"
 

@@ -98,12 +98,12 @@ def planted(folder: Path, people: int, seed: int, names: Sequence[str] = COLUMNS
 def published(way: str, snapshot: Snapshot, seed: int) -> tuple[Entry, ReleaseEstimates]:
     """One release, and the estimates that an analyst makes of its files."""
     name, parameters, k = WAYS[way]
-    technique = build_technique(name, parameters)
-    technique = technique if k is None else decouple(technique, k)
+    plain = build_technique(name, parameters)
+    technique = plain if k is None else decouple(plain, k)
     (entry,) = replay(technique, [snapshot], np.random.default_rng(seed)).entries
     tables = published_tables(entry.release, entry.auxiliary, snapshot.schema)
     orders = {one.name: one.taxonomy.leaves for one in snapshot.schema.quasi_identifiers if one.taxonomy}
-    manifest = {"withheld": entry.withheld}
+    manifest = {"withheld": entry.withheld, "technique": {"regions": getattr(plain, "regions", "none")}}
     return entry, ReleaseEstimates(**tables, manifest=manifest, orders=orders, sensitive="diagnosis")
 
 
@@ -148,7 +148,7 @@ def table_line(way: str, found: dict[str, float]) -> str:
 
 
 def estimate_line(way: str, found: dict[str, float]) -> str:
-    """A line of the table in docs/estimates.md."""
+    """A line of the table in docs/using-a-release.md."""
     kept, held, related = (f"{100 * found[name]:.0f}%" for name in ("kept", "held", "held, related"))
     return f"| {way} | {kept} | {100 * found['estimated']:.0f}% | {held} | {related} |"
 

@@ -14,7 +14,8 @@ import hashlib
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,14 @@ def series_of(form: str, population: ends.Population, seed: int) -> reanon.Serie
     )
 
 
+def stated(technique: Mapping[str, object]) -> dict[str, object]:
+    """The technique as a manifest states it, defaults included."""
+    parameters = {name: value for name, value in technique.items() if name != "name"}
+    built: Any = build_technique(str(technique["name"]), parameters)
+    told = {one.name: getattr(built, one.name) for one in fields(built)}
+    return {"name": built.name, **{name: value for name, value in told.items() if isinstance(value, str | int | float)}}
+
+
 def publish(folder: Path, frames: Sequence[pd.DataFrame], form: str, population: ends.Population, seed: int) -> None:
     """Publish the tables, and write what is public of them as `reanon publish` does."""
     technique, to = FORMS[form]
@@ -124,7 +133,7 @@ def publish(folder: Path, frames: Sequence[pd.DataFrame], form: str, population:
             tables["counterfeits"] = published.counterfeits
         for name, content in tables.items():
             pyarrow.parquet.write_table(content.to_arrow(), folder / release / f"{name}.parquet")
-        manifest = {"technique": technique, "withheld": published.withheld, "previous_manifest": previous}
+        manifest = {"technique": stated(technique), "withheld": published.withheld, "previous_manifest": previous}
         text = json.dumps(manifest)
         (folder / release / "manifest.json").write_text(text, encoding="utf-8")
         previous = hashlib.sha256(text.encode()).hexdigest()
@@ -187,7 +196,7 @@ def table(forms: dict[str, list[dict[str, Any]]], names: Sequence[str]) -> str:
 def write_pages(kept: dict[str, Any]) -> None:
     """Replace the tables of the documents, which stand between two comments."""
     forms = kept["forms"]
-    targets = {ROOT / "docs" / "ten-questions.md": list(forms)}
+    targets = {ROOT / "docs" / "using-a-release.md": list(forms)}
     for page in sorted(set(PAGES.values())):
         targets[ROOT / "docs" / "techniques" / f"{page}.md"] = [name for name in forms if PAGES[name] == page]
     for path, names in targets.items():

@@ -1,4 +1,4 @@
-"""The table of docs/ten-questions.md on weights is what the experiment found."""
+"""The table of docs/using-a-release.md on weights is what the experiment found."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ KEPT = json.loads((ROOT / "docs" / "figures" / "column-weights.json").read_text(
 
 @pytest.mark.parametrize("form", column_weights.FORMS)
 def test_every_line_on_the_page_is_that_of_the_experiment(form: str) -> None:
-    page = (ROOT / "docs" / "ten-questions.md").read_text()
+    page = (ROOT / "docs" / "using-a-release.md").read_text()
     for name in column_weights.WEIGHTS:
         assert column_weights.table_line(form, name, KEPT["forms"]) in page
 

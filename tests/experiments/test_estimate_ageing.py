@@ -1,4 +1,4 @@
-"""The table of docs/estimates.md on people who age is what the experiment found."""
+"""The table of docs/using-a-release.md on people who age is what the experiment found."""
 
 import json
 import sys
@@ -13,7 +13,7 @@ KEPT = json.loads((ROOT / "docs" / "figures" / "estimate-ageing.json").read_text
 
 
 def test_every_line_on_the_page_is_that_of_the_experiment() -> None:
-    page = (ROOT / "docs" / "estimates.md").read_text()
+    page = (ROOT / "docs" / "using-a-release.md").read_text()
     assert set(KEPT["forms"]) == set(estimate_ageing.FORMS)
     for form, found in KEPT["forms"].items():
         assert len(found) == 8

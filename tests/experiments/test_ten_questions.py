@@ -1,4 +1,4 @@
-"""The figures of docs/ten-questions.md and docs/estimates.md: a spot re-run gives the same."""
+"""The figures of docs/using-a-release.md and docs/using-a-release.md: a spot re-run gives the same."""
 
 import json
 import sys
@@ -36,7 +36,7 @@ def test_every_technique_and_form_is_asked_all_ten_questions() -> None:
 
 
 def test_the_documents_show_the_tables_of_the_kept_answers() -> None:
-    page = (ROOT / "docs" / "ten-questions.md").read_text()
+    page = (ROOT / "docs" / "using-a-release.md").read_text()
     for name, answers in KEPT["forms"].items():
         technique = (ROOT / "docs" / "techniques" / f"{ten_questions.PAGES[name]}.md").read_text()
         for answer in answers:
@@ -45,7 +45,7 @@ def test_the_documents_show_the_tables_of_the_kept_answers() -> None:
 
 
 def test_the_page_of_estimates_shows_the_kept_coverage() -> None:
-    page = (ROOT / "docs" / "estimates.md").read_text()
+    page = (ROOT / "docs" / "using-a-release.md").read_text()
     for line in COVERAGE:
         assert estimate_coverage.table_line(line) in page
 
@@ -53,7 +53,7 @@ def test_the_page_of_estimates_shows_the_kept_coverage() -> None:
 def test_nine_of_ten_intervals_of_the_ten_questions_hold_the_truth() -> None:
     held = [number for forms in KEPT["held"].values() for number in forms.values()]
     assert sum(held) >= 0.9 * 10 * len(held)
-    assert f"{sum(held)} of {10 * len(held)}" in (ROOT / "docs" / "ten-questions.md").read_text()
+    assert f"{sum(held)} of {10 * len(held)}" in (ROOT / "docs" / "using-a-release.md").read_text()
 
 
 def test_the_kept_coverage_of_every_technique_is_at_least_88_percent() -> None:

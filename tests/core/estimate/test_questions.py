@@ -189,7 +189,7 @@ def test_the_regression_is_that_of_a_dense_normal_posterior() -> None:
     shown = ShownValues(
         tuple("abcde"), np.repeat(np.arange(200), 3), flat, np.ones(600), np.full(200, 3.0), np.zeros(200)
     )
-    found = buckets(shown, np.full(200, 3.0))
+    found = buckets(shown, np.full(200, 3.0), by_region=False)
     assert found is not None
     share = np.array([0.1, 0.2, 0.5, 0.7, 0.9])
     totals = found.people * (found.shares @ share) + rng.normal(0, 1, len(found.people))
@@ -242,7 +242,7 @@ def test_groups_that_do_not_show_values_equally_often_have_no_regression() -> No
     shown = ShownValues(
         ("a", "b"), np.array([0, 0]), np.array([0, 1]), np.array([2.0, 1.0]), np.array([3.0]), np.zeros(1)
     )
-    assert buckets(shown, np.array([3.0])) is None
+    assert buckets(shown, np.array([3.0]), by_region=False) is None
 
 
 def rows_of(groups: list[tuple[str, str]]) -> pd.DataFrame:
@@ -367,3 +367,31 @@ def test_the_interval_of_an_odds_ratio_reaches_as_far_as_both_shares_that_it_is_
     assert np.log(answer.high) - middle == pytest.approx(np.hypot(*further))
     less = [middle - ratio(part.low, whole.value), middle - ratio(part.value, whole.high)]
     assert middle - np.log(answer.low) == pytest.approx(np.hypot(*less))
+
+
+def by_arrival(rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]]:
+    """Rows and values of buckets whose people arrived together, and so are of an age; and the mean age by value."""
+    rows, values, true = [], [], {value: [] for value in "abcdef"}
+    for number, shown in enumerate(combinations("abcdef", 3)):
+        age = rng.normal(45, 2.5)
+        for at in range(10):
+            group = 10 * number + at
+            for value in rng.permutation(list(shown)).tolist():
+                own = round(rng.normal(age, 8))
+                true[value].append(own)
+                rows.append({"group_id": group, "age_min": own, "age_max": own})
+                values.append({"group_id": group, "ill": value, "count": 1})
+    return pd.DataFrame(rows), pd.DataFrame(values), {value: float(np.mean(ages)) for value, ages in true.items()}
+
+
+def test_buckets_are_not_compared_where_the_manifest_says_that_people_entered_by_region() -> None:
+    off: dict[str, list[float]] = {"none": [], "sizes": []}
+    for seed in range(5):
+        rows, values, true = by_arrival(np.random.default_rng(seed))
+        for regions, found in off.items():
+            release = ReleaseEstimates(rows=rows, values=values, manifest={"technique": {"regions": regions}})
+            answers = {value: release.mean("age", {"ill": value}) for value in true}
+            assert all(answers[value].covers(age) for value, age in true.items())
+            found += [abs(answers[value].value - age) for value, age in true.items()]
+    assert np.mean(off["sizes"]) < 0.7 * np.mean(off["none"])
+    assert max(off["sizes"]) < 2.5 < 5 < max(off["none"])

@@ -116,7 +116,7 @@ def progress(title: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
 
 @cache
 def _announce_compilation() -> None:
-    """SentenceError once: the first command after an installation waits for the compiler."""
+    """Say once why the first command after an installation waits."""
     warn("compiling numerical kernels for this machine; this takes up to a minute, and happens only once")
 
 

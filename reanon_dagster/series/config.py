@@ -166,7 +166,7 @@ class SeriesConfig(Part):
     )
     compare: dict[str, dict[str, Any]] = Field(
         default={},
-        description="Parameters of other techniques for `reanon compare` (docs/comparing.md): a technique with its "
+        description="Parameters of other techniques for `reanon compare` (docs/choosing.md): a technique with its "
         "parameters, or a label of your own with a `name`. Default: k = ell = m and n = min(3, m - 1).",
     )
     knowledge: KnowledgeConfig | None = Field(
@@ -181,7 +181,7 @@ class SeriesConfig(Part):
     )
     expectations: tuple[ExpectationConfig, ...] = Field(
         default=(),
-        description="What you expect of every snapshot, in the words of Great Expectations (docs/expectations.md). "
+        description="What you expect of every snapshot, in the words of Great Expectations (docs/adding-a-series.md). "
         "A snapshot that fails one is refused.",
     )
     max_drift: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(

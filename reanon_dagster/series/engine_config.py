@@ -69,7 +69,7 @@ class Spark(Part):
                     raise ProblemError(Problem(f"{key}.{name}", rule))
         elif self.secret is None:
             rule = "be given with spark://: reanon does not talk to a cluster without authentication"
-            raise ProblemError(Problem(f"{key}.secret", rule, help="docs/scaling.md says how to set it up"))
+            raise ProblemError(Problem(f"{key}.secret", rule, help="docs/performance.md says how to set it up"))
         return self
 
     @property

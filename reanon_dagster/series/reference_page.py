@@ -63,10 +63,10 @@ _NOTES: dict[type[BaseModel], str] = {
     NamedReleases: "A named release is always due.",
     TechniqueConfig: "Parameters are written beside the name: `{name: m-invariance, m: 2, not_eligible: defer}`.",
     KnowledgeConfig: "[Background knowledge](techniques/js-reduce.md#knowledge) describes the files.",
-    ExpectationConfig: "[Expectations](expectations.md) has examples: `{type: expect_column_mean_to_be_between, "
-    "column: age, min_value: 20, max_value: 70}`, or `{suite: suite.json}`.",
+    ExpectationConfig: "[Expectations](adding-a-series.md#expectations) has examples: "
+    "`{type: expect_column_mean_to_be_between, column: age, min_value: 20, max_value: 70}`, or `{suite: suite.json}`.",
     Engine: "A plain `embedded` is short for `{embedded: {}}`. Name one of the two.",
-    Spark: "[On a cluster](scaling.md#on-a-cluster) says how to set it up.",
+    Spark: "[On a cluster](performance.md#on-a-cluster) says how to set it up.",
     MoreCheck: "A plain name is short for `{name: name}`; parameters follow it: `{name: k-anonymity, k: 5}`.",
 }
 _HEAD = (

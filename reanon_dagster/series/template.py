@@ -34,7 +34,7 @@ sensitive: disease
 # The way of the paper, for experiments: variant: paper. The first release freezes m and the columns.
 technique: {name: m-invariance, m: 2}
 
-# What else you know about the data; a snapshot that fails it is refused (docs/expectations.md).
+# What else you know about the data; a snapshot that fails it is refused (docs/adding-a-series.md).
 # expectations: [{type: expect_column_mean_to_be_between, column: age, min_value: 20, max_value: 70}]
 
 # Public. Every person has a box of their own, which at least k people share: the default of 10 suits larger tables.

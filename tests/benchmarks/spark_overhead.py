@@ -1,4 +1,4 @@
-"""What Spark costs beside the tasks themselves: the CPU seconds of a session, and of each task. See docs/scaling.md.
+"""What Spark costs beside the tasks: the CPU seconds of a session, and of each task. See docs/performance.md.
 
     PYTHONPATH=.:tests python tests/benchmarks/spark_overhead.py [--tasks N]
 

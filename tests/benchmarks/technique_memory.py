@@ -1,4 +1,4 @@
-"""How much memory a release of each technique takes for a person: the table of docs/scaling.md.
+"""How much memory a release of each technique takes for a person: the table of docs/performance.md.
 
     python tests/benchmarks/technique_memory.py [--technique NAME] [--folder DIR]
 

@@ -82,7 +82,7 @@ class Cluster:
 
 @contextmanager
 def cluster_in(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """A master and workers on loopback, as docs/scaling.md sets them up; ended with this block or this process."""
+    """A master and workers on loopback, as docs/performance.md sets them up; ended with this block or this process."""
     conf, work, secret, port = folder / "conf", folder / "work", secrets.token_hex(32), free_port()
     for path in (conf, work, folder / "spill"):
         path.mkdir(mode=0o700, parents=True)

@@ -41,7 +41,7 @@ AGAIN = (
 INTRO = """\
 `make trust` attacks reanon and writes this page. Every number below comes from `build/trust.json`, which the scripts in
 `tests/trust/` write; `make trust SHORT=1` takes a sample in less than 90 seconds, and `make test` a smaller one. The
-[threat model](threat-model.md) says who may see what, and what closes each side channel.
+[threat model](guarantees.md#threat-model) says who may see what, and what closes each side channel.
 """
 RECOVERY = """\
 After every fault the series is judged from outside, with its commands and the published folder alone: `status` must

@@ -1,4 +1,4 @@
-"""The steps of docs/deployment.md, taken: Postgres, two code locations, a webserver and a daemon, and a backfill."""
+"""The steps of docs/dagster.md, taken: Postgres, two code locations, a webserver and a daemon, and a backfill."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ from reanon_dagster.definitions import ROOT
 
 pytestmark = pytest.mark.server
 
-PAGE = ROOT / "docs" / "deployment.md"
+PAGE = ROOT / "docs" / "dagster.md"
 MONTHS = ["2024-01", "2024-02"]
 RELOAD = 'mutation { reloadRepositoryLocation(repositoryLocationName: "north") { __typename } }'
 DESCRIPTION = """query { assetNodeOrError(assetKey: {path: ["north", "release"]}) {

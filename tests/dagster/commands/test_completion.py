@@ -1,13 +1,14 @@
 """`reanon completion` and `reanon --version`: what a shell needs to know of the command."""
 
+import argparse
 import shutil
 import subprocess
+from collections.abc import Iterator
 
 import pytest
 
 from reanon_core import __version__
 from reanon_dagster.cli import main, parser
-from reanon_dagster.commands.completion import commands_of
 
 
 def script(shell: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -18,23 +19,29 @@ def script(shell: str, capsys: pytest.CaptureFixture[str]) -> str:
 def completed(text: str, *words: str) -> set[str]:
     """What bash offers for the last of these words."""
     line = " ".join(f"'{word}'" for word in words)
-    asked = f"COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _reanon; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    asked = f"COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _shtab_reanon; printf '%s\\n' \"${{COMPREPLY[@]}}\""
     ran = subprocess.run(
         ["bash", "--norc", "-c", f"{text}\n{asked}"], capture_output=True, text=True, check=True, cwd="/"
     )
     return set(ran.stdout.split())
 
 
+def commands() -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    for action in parser()._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            yield from action.choices.items()
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_every_command_and_every_option_is_in_the_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = script(shell, capsys)
-    commands = list(commands_of(parser()))
-    assert {"init", "rehearse", "advise", "completion"} <= {command.name for command in commands}
-    for command in commands:
-        its_own = "\n".join(line for line in text.splitlines() if command.name in line)
-        for word in command.options:
-            for name in word.names:
-                assert (f"-l {name[2:]} " if shell == "fish" and name.startswith("--") else name[-1]) in its_own + " "
+    assert {"init", "rehearse", "advise", "completion"} <= {name for name, _ in commands()}
+    for name, command in commands():
+        its_own = "\n".join(line for line in text.splitlines() if name.replace("-", "_") in line or name in line)
+        assert its_own
+        for action in command._actions:
+            for option in action.option_strings:
+                assert (f"-l {option[2:]}" if shell == "fish" and option.startswith("--") else option) in text
     if shutil.which(shell):
         subprocess.run([shell, "-n"], input=text, text=True, check=True)
 

@@ -13,9 +13,8 @@ from reanon_dagster.releasing.integrity import Integrity, integrity_of
 from reanon_dagster.releasing.query_error import MEANING, RELATIONS_MEANING
 from reanon_dagster.releasing.release_order import ReleaseStatus, Status, statuses
 from reanon_dagster.releasing.series_view import SeriesView, read_view
-from reanon_dagster.series.discovery import find_series
 from reanon_dagster.series.series import Series
-from reanon_dagster.series.series_file import load_series
+from reanon_dagster.series.series_file import find_series, load_series
 
 
 def run(options: argparse.Namespace) -> int:

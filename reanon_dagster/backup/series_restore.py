@@ -16,10 +16,9 @@ from reanon_dagster.backup.archive import Content
 from reanon_dagster.backup.folder_exchange import exchange
 from reanon_dagster.backup.known_releases import known_releases, newer_than, undone_decision
 from reanon_dagster.backup.series_backup import BackupSummary, examine_backup
-from reanon_dagster.storage import decision_reader, encryption, store_reader
+from reanon_dagster.storage import encryption, store_reader
 from reanon_dagster.storage.connection import BUSY, STORE, connected, exclusive, opened_with, require_version
-from reanon_dagster.storage.durable_file import flush
-from reanon_dagster.storage.private_file import new_private_file
+from reanon_dagster.storage.durable_file import flush, new_private_file
 from reanon_dagster.storage.pseudonym_key import KEY_FILE, private_folder
 from reanon_dagster.storage.records import ReleaseRecord
 from reanon_dagster.storage.series_store import has_store
@@ -134,7 +133,7 @@ def _opened_present(stack: ExitStack, key: str | None, folder: Path) -> PresentS
         connection = stack.enter_context(opened_with(key, folder, read_only=True))
         if not store_reader.exists(connection):
             return PresentStore((), {})
-        forgotten = len(decision_reader.marks(connection))
+        forgotten = len(store_reader.marks(connection))
         return PresentStore(store_reader.releases(connection), store_reader.frozen(connection), forgotten)
     except ReanonError as error:
         if str(error) == BUSY:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from reanon_core.model.errors import InvalidParameter, Problem
-from reanon_dagster.storage.private_file import replaced_private_file
+from reanon_dagster.storage.durable_file import replaced_private_file
 
 MARK = b'<meta name="generator" content="reanon">'
 """What every page of reanon has near its beginning."""

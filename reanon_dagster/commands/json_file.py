@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reanon_core.model.errors import InvalidParameter, Problem
-from reanon_dagster.storage.private_file import replaced_private_file
+from reanon_dagster.storage.durable_file import replaced_private_file
 
 
 def require_json_place(path: Path | None, public: Path | None) -> None:

@@ -12,7 +12,7 @@ from reanon_core.catalog import SOURCE_ATTACK
 from reanon_dagster.lab.compared_techniques import ComparedTechnique
 from reanon_dagster.lab.comparison import SEED, Adversary, Cell, Outcome
 from reanon_dagster.lab.comparison_questions import Answer
-from reanon_dagster.storage.private_file import replaced_private_file
+from reanon_dagster.storage.durable_file import replaced_private_file
 from reanon_dagster.storage.pseudonym_key import private_folder
 
 if TYPE_CHECKING:

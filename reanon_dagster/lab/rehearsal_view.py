@@ -13,10 +13,9 @@ from reanon_core.protocols import Memory
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.storage import series_store
-from reanon_dagster.storage.people_counts import counted_among
 from reanon_dagster.storage.pseudonym_key import KEY_BYTES, pseudonym_key
 from reanon_dagster.storage.records import ReleaseRecord
-from reanon_dagster.storage.series_store import KnownPast, StoreSummary
+from reanon_dagster.storage.series_store import KnownPast, StoreSummary, counted_among
 
 if TYPE_CHECKING:
     from reanon_core.model.arrays import Int64

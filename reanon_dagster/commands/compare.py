@@ -18,9 +18,8 @@ from reanon_dagster.commands.private_output import (
 from reanon_dagster.lab.baseline import BASELINES
 from reanon_dagster.lab.compared_techniques import ComparedTechnique, compared_techniques
 from reanon_dagster.lab.comparison import DEFAULT_MEASURES, MEASURES, PATIENCE, Asked, Outcome, declared_adversary
-from reanon_dagster.lab.comparison_document import answer_summary, comparison_document
+from reanon_dagster.lab.comparison_document import answer_summary, comparison_document, pareto_front
 from reanon_dagster.lab.comparison_run import run_comparison
-from reanon_dagster.lab.pareto import pareto_front
 from reanon_dagster.lab.snapshots_on_disk import gap_remarks, snapshots_on_disk
 from reanon_dagster.releasing.query_error import percentage, whole_percent
 from reanon_dagster.series.series import Series

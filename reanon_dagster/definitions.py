@@ -15,8 +15,7 @@ from reanon_dagster.assets.release import build_release
 from reanon_dagster.assets.series_assets import SeriesAssets
 from reanon_dagster.automation import cadence_schedule, release_job, triggers
 from reanon_dagster.resources import ENVIRONMENT, SeriesEnvironment
-from reanon_dagster.series.discovery import FILE, find_series
-from reanon_dagster.series.series_file import load_series
+from reanon_dagster.series.series_file import FILE, find_series, load_series
 
 CHECKOUT = Path(__file__).parents[1]
 ROOT = CHECKOUT if (CHECKOUT / "pyproject.toml").is_file() else Path.cwd()

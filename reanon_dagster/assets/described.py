@@ -6,8 +6,7 @@ partitions of these with what it knows (docs/decisions/0011-one-asset-for-a-rele
 
 import dagster as dg
 
-from reanon_dagster.assets.code_references import code_references
-from reanon_dagster.assets.series_assets import SeriesAssets
+from reanon_dagster.assets.series_assets import SeriesAssets, code_references
 
 SNAPSHOT = """
 The table of people at one time, as the source has it: **private**. Nothing of it is stored here. `release` reads it,

@@ -1,18 +1,16 @@
-"""The release: computed, judged, and published or refused, in one step."""
+"""The release: computed, judged, and published, refused or skipped, in one step; and when Dagster requests it."""
 
 import time
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
 from reanon_core.brakes import BrakesTripped, accepted_reason, size_change
 from reanon_core.model.errors import InvalidSnapshot, ReanonError
-from reanon_dagster.asset_checks.standalone_results import record_on_time, record_unaudited
-from reanon_dagster.asset_checks.verdicts import not_judged, results, spec, specs
-from reanon_dagster.assets.automation_condition import automation_condition, requested_along
-from reanon_dagster.assets.code_references import code_references
+from reanon_dagster.asset_checks.verdicts import not_judged, record_on_time, record_unaudited, results, spec, specs
 from reanon_dagster.assets.expectation_check import EXPECTATIONS, expectation_results, expectation_specs
 from reanon_dagster.assets.metadata import (
     NOTHING_TO_DO,
@@ -23,8 +21,7 @@ from reanon_dagster.assets.metadata import (
     snapshot_metadata,
     state_metadata,
 )
-from reanon_dagster.assets.series_assets import SeriesAssets, refusals_as_failures
-from reanon_dagster.assets.unpublished_release import in_backfill, record_reason, skip
+from reanon_dagster.assets.series_assets import SeriesAssets, code_references, refusals_as_failures
 from reanon_dagster.partitions import may_depend_on_itself, previous_release
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.evidence import evidence_of
@@ -237,3 +234,56 @@ def _fill(assets: SeriesAssets, context: dg.AssetExecutionContext, asset: str, m
     """Fill this partition of an asset that is described only."""
     event = dg.AssetMaterialization(assets.key(asset), partition=context.partition_key, metadata=metadata)
     context.log_event(event)
+
+
+REQUESTED = "dagster/from_automation_condition"
+"""The tag with which Dagster marks the runs that a condition requests."""
+
+
+def automation_condition(assets: SeriesAssets) -> dg.AutomationCondition[Any] | None:
+    """The next release, once its snapshot is reported; after a failure, only when another snapshot is reported.
+
+    The release before counts as missing until it is published, so no later release is requested.
+    """
+    if assets.series.config.automation != "condition":
+        return None
+    condition = dg.AutomationCondition
+    corrected = condition.any_deps_updated().allow(dg.AssetSelection.assets(assets.key("snapshot")))
+    may_run = ~condition.in_progress() & (~condition.execution_failed() | corrected)
+    return condition.missing() & ~condition.any_deps_missing() & may_run
+
+
+def requested_along(context: dg.AssetExecutionContext, view: SeriesView, release: str) -> bool:
+    """Whether a condition requests the latest release, which is published, along with the next.
+
+    Dagster 1.13 requests an asset with checks together with what it depends on of itself: the release before. Its
+    snapshot may be gone by now, and if its run failed, the next release would never run.
+    """
+    return REQUESTED in context.run.tags and view.is_latest(release)
+
+
+BACKFILL = "dagster/backfill"
+"""The tag with which Dagster marks the runs of a backfill."""
+LONGEST_TAG = 200
+
+
+def record_reason(context: dg.AssetExecutionContext, asset: dg.AssetKey, word: str, reason: str) -> None:
+    """Record the reason with the events of the partition, and as the tag `reanon/<word>` in the list of runs."""
+    if context.has_partition_key:  # a run of several releases has none, and makes none
+        context.log_event(dg.AssetObservation(asset, partition=context.partition_key, metadata={word: reason}))
+    context.instance.add_run_tags(context.run.run_id, {f"reanon/{word}": reason.replace("\n", "; ")[:LONGEST_TAG]})
+
+
+def in_backfill(context: dg.AssetExecutionContext) -> bool:
+    """Whether the run belongs to a backfill, in which a release may be asked for that no one has a snapshot of."""
+    return BACKFILL in context.run.tags
+
+
+def skip(context: dg.AssetExecutionContext, asset: dg.AssetKey, reason: str) -> None:
+    """Record the reason; the run succeeds and materializes nothing, so that no partition turns red.
+
+    The daemon finds that the later releases can never start, and ends the backfill as failed. Nothing of the backfill
+    is edited here: the daemon writes its own copy at every tick, and would lose the edit or bring it back.
+    """
+    context.log.info(f"skipped: {reason}")
+    record_reason(context, asset, "skipped", reason)

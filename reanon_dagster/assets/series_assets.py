@@ -1,6 +1,7 @@
-"""What all assets of a series share: keys, partitions, groups, and errors as failures."""
+"""What all assets of a series share: keys, partitions, groups, links to their files, and errors as failures."""
 
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -119,3 +120,13 @@ def refusals_as_failures(command: str = "publish", about: str = "") -> Iterator[
             f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}; "
             f"its text may contain data and is not shown here; run `reanon {command}` to see it"
         ) from None
+
+
+def code_references(*files: Path | None) -> dict[str, dg.CodeReferencesMetadataValue]:
+    """Metadata of a definition that link to these files on this machine; no link for a file that is not known."""
+    with warnings.catch_warnings():  # Dagster calls code references a beta
+        warnings.simplefilter("ignore", dg.BetaWarning)
+        links: list[dg.LocalFileCodeReference | dg.UrlCodeReference] = [
+            dg.LocalFileCodeReference(file_path=str(file.resolve()), label=file.name) for file in files if file
+        ]
+        return {"dagster/code_references": dg.CodeReferencesMetadataValue(code_references=links)} if links else {}

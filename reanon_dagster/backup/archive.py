@@ -16,7 +16,7 @@ from reanon_dagster.expectations.data_docs import FOLDER as DATA_DOCS
 from reanon_dagster.releasing.integrity import SOUND
 from reanon_dagster.releasing.recovery import STAGING
 from reanon_dagster.storage.connection import STORE
-from reanon_dagster.storage.private_file import new_private_file
+from reanon_dagster.storage.durable_file import new_private_file
 from reanon_dagster.storage.pseudonym_key import KEY_FILE, check_value, private_folder
 
 INVENTORY = "inventory.json"

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 from reanon_core.model.errors import InvalidParameter, Problem, Refused
 from reanon_dagster.backup.archive import Content, Inventory, read_archive, write_archive
 from reanon_dagster.backup.encrypted_file import EncryptedReader, EncryptedWriter, FileHeader, Stretching
-from reanon_dagster.storage import decision_reader, encryption, store_reader
+from reanon_dagster.storage import encryption, store_reader
 from reanon_dagster.storage.connection import BUSY, STORE, exclusive, opened
-from reanon_dagster.storage.durable_file import flush
-from reanon_dagster.storage.private_file import new_private_file
+from reanon_dagster.storage.durable_file import flush, new_private_file
 from reanon_dagster.storage.pseudonym_key import pseudonym_key
 from reanon_dagster.storage.series_store import has_store
 
@@ -85,7 +84,7 @@ def _write(series: "Series", file: "BinaryIO", passphrase: str, stretching: Stre
         if not store_reader.exists(connection):
             raise Refused(f"{series.name} has no private store to back up; it begins with the first release")
         records, frozen = store_reader.releases(connection), store_reader.frozen(connection)
-        forgotten = len(decision_reader.marks(connection))
+        forgotten = len(store_reader.marks(connection))
         _read_every_row(connection)
         connection.execute("CHECKPOINT")
         # Closed, so that the file is complete; and nobody can open it until it has been read.

@@ -1,28 +1,34 @@
-"""Puts a backup in the place of a private folder, unless it is older than what is published."""
+"""Puts a backup in the place of a private folder, unless it is older than what is published.
 
+What is published is known from everything that is left on the disk. The two folders are exchanged in one step, so that
+a kill leaves either the old or the new one in place.
+"""
+
+import ctypes
+import errno
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reanon_core.model.errors import InvalidParameter, ReanonError, Refused
+from reanon_core.model.errors import InvalidParameter, ReanonError, Refused, counted
 from reanon_dagster.backup.archive import Content
-from reanon_dagster.backup.folder_exchange import exchange
-from reanon_dagster.backup.known_releases import known_releases, newer_than, undone_decision
 from reanon_dagster.backup.series_backup import BackupSummary, examine_backup
-from reanon_dagster.storage import decision_reader, encryption, store_reader
+from reanon_dagster.releasing.series_heads import private_heads, public_head
+from reanon_dagster.storage import encryption, store_reader
 from reanon_dagster.storage.connection import BUSY, STORE, connected, exclusive, opened_with, require_version
-from reanon_dagster.storage.durable_file import flush
-from reanon_dagster.storage.private_file import new_private_file
+from reanon_dagster.storage.durable_file import flush, new_private_file
+from reanon_dagster.storage.head_file import Head, read_head
 from reanon_dagster.storage.pseudonym_key import KEY_FILE, private_folder
 from reanon_dagster.storage.records import ReleaseRecord
 from reanon_dagster.storage.series_store import has_store
+from reanon_dagster.verification.published_chain import read_chain
 
 if TYPE_CHECKING:
     from reanon_dagster.series.series import Series
@@ -134,7 +140,7 @@ def _opened_present(stack: ExitStack, key: str | None, folder: Path) -> PresentS
         connection = stack.enter_context(opened_with(key, folder, read_only=True))
         if not store_reader.exists(connection):
             return PresentStore((), {})
-        forgotten = len(decision_reader.marks(connection))
+        forgotten = len(store_reader.marks(connection))
         return PresentStore(store_reader.releases(connection), store_reader.frozen(connection), forgotten)
     except ReanonError as error:
         if str(error) == BUSY:
@@ -200,3 +206,111 @@ def _free_name(target: Path) -> Path:
     name = f"{target.name}.before-restore-{datetime.now().astimezone():%Y%m%dT%H%M%S}"
     free = (target.with_name(name if number == 1 else f"{name}-{number}") for number in count(1))
     return next(path for path in free if not os.path.lexists(path))
+
+
+@dataclass(frozen=True)
+class KnownRelease:
+    """A release that was published, as one witness knows it."""
+
+    witness: str
+    """Where it is known from, as a sentence calls it."""
+    release: str
+    manifest: str
+    """The sha256 of its manifest."""
+    position: int | None = None
+    """How many releases there were with it; None if the witness does not say."""
+
+
+def newer_than(releases: Sequence[tuple[str, str]], known: Iterable[KnownRelease]) -> str | None:
+    """Why a ledger of these releases, by name and manifest, must not replace what is there; None if it may.
+
+    A ledger that lacks a known release, or has another version of it, would publish it again in another version.
+    """
+    places = {release: (count, manifest) for count, (release, manifest) in enumerate(releases, 1)}
+    latest = releases[-1][0] if releases else "no release"
+    for one in known:
+        place, manifest = places.get(one.release, (0, ""))
+        if place == 0:
+            return (
+                f"the backup is too old: it ends with {latest}, and {one.witness} has {one.release}; restore a later "
+                f"backup, because this one would publish {one.release} a second time"
+            )
+        if manifest != one.manifest or one.position not in {None, place}:
+            return (
+                f"the backup is of another history: its {one.release} is not the {one.release} that {one.witness} has; "
+                f"restore a backup of this one"
+            )
+    return None
+
+
+def undone_decision(series: "Series", present: int, forgotten: int, withdrawn: Collection[str]) -> str | None:
+    """Why a store with so many forgotten people, and these withdrawals, must not replace what is there.
+
+    It would bring back a person who is forgotten, or a release that is withdrawn. `present` are the people whom the
+    store that is there now has forgotten. None if it may replace it.
+    """
+    known = max([present, *(head.forgotten for _, head in _heads(series))])
+    if known > forgotten:
+        return (
+            f"the backup is too old: {counted(known, 'person is', 'people are')} forgotten, and {forgotten} in the "
+            f"backup, so it would bring someone back; restore a later backup"
+        )
+    tombstones = read_chain(series.published_folder).tombstones if series.published_folder.is_dir() else {}
+    undone = sorted(set(tombstones) - set(withdrawn))
+    if undone:
+        return f"the backup is too old: it was made before {undone[0]} was withdrawn; restore a later backup"
+    return None
+
+
+def _heads(series: "Series") -> Iterator[tuple[str, Head]]:
+    """What the head files record, each with what messages call it. A damaged one is a witness of nothing."""
+    for place in (*private_heads(series), public_head(series)):
+        with suppress(ValueError, OSError):
+            head = read_head(place.path)
+            if head is not None:
+                yield place.label, head
+
+
+def known_releases(series: "Series", records: Sequence[ReleaseRecord] | None) -> Iterator[KnownRelease]:
+    """Every release that the published folder, the heads and the present store know; `records` None if it is broken."""
+    if series.published_folder.is_dir():
+        for manifest in read_chain(series.published_folder).manifests:
+            yield KnownRelease("the published folder", manifest.folder, manifest.digest)
+    for label, head in _heads(series):
+        yield KnownRelease(label, head.release, head.manifest, head.position)
+    for record in records or ():
+        yield KnownRelease("the present store", record.release, record.manifest_digest, record.position + 1)
+
+
+AT_FDCWD = -100
+RENAME_EXCHANGE = 2
+UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP}
+
+
+def exchange(one: Path, other: Path) -> None:
+    """Exchange the names of two folders on one file system.
+
+    Where the system cannot do both in one step, they are three renames; a kill between them leaves a folder of another
+    name beside the place, and nothing in it.
+
+    Raises: OSError.
+    """
+    if _exchanged(one, other):
+        return
+    between = other.with_name(f"{one.name}.between")
+    other.rename(between)
+    one.rename(other)
+    between.rename(one)
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Whether the system could exchange the two."""
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if rename is None:
+        return False
+    if rename(AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in UNSUPPORTED:
+        return False
+    raise OSError(code, os.strerror(code), str(other))

@@ -16,7 +16,7 @@ from reanon_core.model.schema import Schema
 from reanon_core.tables.ids import KEY_BYTES
 from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.series.series import Series
-from reanon_dagster.sources.compromised_file import read_compromised
+from reanon_dagster.sources.people_file import read_compromised
 from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened
 

@@ -7,13 +7,12 @@ from datetime import date
 
 from reanon_core.model.errors import counted
 from reanon_core.protocols import AdversaryKind
-from reanon_dagster.commands.json_file import require_json_place, write_json_file
 from reanon_dagster.commands.output import progress, say, table, warn
-from reanon_dagster.commands.snapshot_gaps import gap_remarks
+from reanon_dagster.commands.private_output import require_json_place, write_json_file
 from reanon_dagster.lab.advice import FROZEN, Recommendation, assumed_adversary, recommendation, summary
 from reanon_dagster.lab.advice_grid import Measured, cells, measured_cells, whole_cell
 from reanon_dagster.lab.applicability import ADVERSARIES, Applicability, TableFacts, applicability, table_facts
-from reanon_dagster.lab.snapshots_on_disk import snapshots_on_disk
+from reanon_dagster.lab.snapshots_on_disk import gap_remarks, snapshots_on_disk
 from reanon_dagster.releasing.query_error import MEANING, RELATIONS_MEANING, percentage, whole_percent
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series

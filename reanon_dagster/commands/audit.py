@@ -13,8 +13,8 @@ from reanon_core.model.finding import Findings
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Attack
 from reanon_dagster.commands.adversary_options import declared_knowledge
-from reanon_dagster.commands.json_file import require_json_place, write_json_file
 from reanon_dagster.commands.output import progress, say, table, warn
+from reanon_dagster.commands.private_output import require_json_place, write_json_file
 from reanon_dagster.releasing.audited_ledger import audited_ledger
 from reanon_dagster.releasing.halts import halt_series
 from reanon_dagster.releasing.integrity import integrity_of, require_integrity

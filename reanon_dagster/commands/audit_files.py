@@ -1,21 +1,26 @@
 """`reanon audit --releases`: the same attacks on releases that reanon did not make."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from reanon_core.model.errors import InvalidParameter, InvalidSnapshot, Problem, collect_problems, counted, require
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
+from reanon_core.model.schema import Sensitive
 from reanon_core.protocols import Attack
 from reanon_dagster.commands.adversary_options import given_compromised
 from reanon_dagster.commands.audit import run_attacks, show_answers, warn_of_left_out, write_json
-from reanon_dagster.commands.exposed_people import write_exposed_people
-from reanon_dagster.commands.html_file import require_html_place, write_html_file
-from reanon_dagster.commands.json_file import require_json_place
 from reanon_dagster.commands.output import progress, say, warn
-from reanon_dagster.commands.private_output import require_private_place, require_table_format
+from reanon_dagster.commands.private_output import (
+    require_html_place,
+    require_json_place,
+    require_private_place,
+    require_table_format,
+    write_html_file,
+    write_private_table,
+)
 from reanon_dagster.report.external_audit import exposed_by_any, external_audit_page
 from reanon_dagster.series.series_file import load_schema
 from reanon_dagster.sources.external_releases import read_external_releases
@@ -110,3 +115,20 @@ def _require_options(options: argparse.Namespace) -> None:
 def _unmatched_people(findings: Sequence[Findings]) -> int:
     """How many people fit no group: files in different units would make no one seem exposed."""
     return max((int(found.extra.get("without candidates", 0)) for found in findings), default=0)
+
+
+def write_exposed_people(path: Path, findings: Sequence[Findings], ids: Mapping[int, str], column: Sensitive) -> None:
+    """Write a row for each person and attack that exposes them, in the order of the ids, to a new private file."""
+    import pyarrow as pa
+
+    rows = sorted(
+        (ids[person], found.attack, column.values[value], confidence)
+        for found in findings
+        for person, value, confidence in zip(
+            found.persons.tolist(), found.inferred.tolist(), found.confidence.tolist(), strict=True
+        )
+    )
+    names, kinds = ("id", "attack", "inferred", "confidence"), (pa.string(), pa.string(), pa.string(), pa.float64())
+    listed = [[row[at] for row in rows] for at in range(len(names))]
+    columns = {name: pa.array(values, kind) for name, values, kind in zip(names, listed, kinds, strict=True)}
+    write_private_table(pa.table(columns), path)

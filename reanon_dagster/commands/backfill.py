@@ -5,10 +5,9 @@ from datetime import date
 
 from reanon_core.brakes import accepted_reason
 from reanon_core.model.errors import OutOfOrder, ReanonError
-from reanon_dagster.commands.json_file import require_json_place
-from reanon_dagster.commands.outcome_document import release_document, write_outcomes
 from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_flaws, warn_of_notes
-from reanon_dagster.commands.publish import SEED_WARNING, explained_reasons, summary
+from reanon_dagster.commands.private_output import require_json_place
+from reanon_dagster.commands.publish import SEED_WARNING, explained_reasons, release_document, summary, write_outcomes
 from reanon_dagster.releasing.query_error import MEANING, RELATIONS_MEANING
 from reanon_dagster.releasing.release import publish_ready_releases
 from reanon_dagster.releasing.release_order import next_release, nothing_to_do

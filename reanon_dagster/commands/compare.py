@@ -8,18 +8,19 @@ from typing import Any
 from reanon_core.catalog import ATTACKS
 from reanon_core.metrics.relations import RelationsKept
 from reanon_core.model.errors import InvalidParameter, Problem, require
-from reanon_dagster.commands.html_file import require_html_place, write_html_file
-from reanon_dagster.commands.json_file import require_json_place, write_json_file
-from reanon_dagster.commands.output import say, table, warn
-from reanon_dagster.commands.several_steps import several_steps
-from reanon_dagster.commands.snapshot_gaps import gap_remarks
+from reanon_dagster.commands.output import say, several_steps, table, warn
+from reanon_dagster.commands.private_output import (
+    require_html_place,
+    require_json_place,
+    write_html_file,
+    write_json_file,
+)
 from reanon_dagster.lab.baseline import BASELINES
 from reanon_dagster.lab.compared_techniques import ComparedTechnique, compared_techniques
 from reanon_dagster.lab.comparison import DEFAULT_MEASURES, MEASURES, PATIENCE, Asked, Outcome, declared_adversary
-from reanon_dagster.lab.comparison_document import answer_summary, comparison_document
+from reanon_dagster.lab.comparison_document import answer_summary, comparison_document, pareto_front
 from reanon_dagster.lab.comparison_run import run_comparison
-from reanon_dagster.lab.pareto import pareto_front
-from reanon_dagster.lab.snapshots_on_disk import snapshots_on_disk
+from reanon_dagster.lab.snapshots_on_disk import gap_remarks, snapshots_on_disk
 from reanon_dagster.releasing.query_error import percentage, whole_percent
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series

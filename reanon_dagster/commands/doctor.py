@@ -2,8 +2,8 @@
 
 import argparse
 
-from reanon_dagster.commands.json_file import require_json_place, write_json_file
 from reanon_dagster.commands.output import say, table, warn
+from reanon_dagster.commands.private_output import require_json_place, write_json_file
 from reanon_dagster.doctor.examinations import examine
 from reanon_dagster.doctor.remark import Outcome
 from reanon_dagster.series.series_file import load_series

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_dagster.commands.output import say
-from reanon_dagster.storage.private_file import new_private_file
+from reanon_dagster.storage.durable_file import new_private_file
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,11 +1,15 @@
-"""Where a command may write private files."""
+"""Where a command may write files, for their owner alone: tables, the files of `--json` and those of `--html`.
 
-from collections.abc import Sequence
+They lie outside the published folder, and never take the place of a file that is not of their kind.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import InvalidParameter, Problem
-from reanon_dagster.storage.private_file import new_private_file
+from reanon_dagster.storage.durable_file import new_private_file, replaced_private_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,3 +51,78 @@ def write_private_table(columns: "pa.Table", path: Path) -> None:
             pyarrow.csv.write_csv(columns, file)
         else:
             pyarrow.parquet.write_table(columns, file)
+
+
+def require_json_place(path: Path | None, public: Path | None) -> None:
+    """Refuse a place in the published folder, a link, and a file that is there and is no answer of an earlier run.
+
+    Raises: InvalidParameter.
+    """
+    if path is None:
+        return
+    rule = None
+    if public is not None and path.resolve().is_relative_to(public.resolve()):
+        rule = "lie outside the published folder"
+    elif path.is_symlink():
+        rule = "be no link"
+    elif path.exists() and not _is_answer(path):
+        rule = "be a new file, or one that this option wrote"
+    elif not path.parent.is_dir():
+        rule = "lie in a folder that exists"
+    if rule is not None:
+        raise InvalidParameter(Problem("--json", rule, str(path), "choose another name"))
+
+
+def write_json_file(path: Path, document: Mapping[str, object]) -> None:
+    """Write the document, complete or not at all."""
+    with replaced_private_file(path) as file:
+        file.write(f"{json.dumps(document, indent=2)}\n".encode())
+
+
+def _is_answer(path: Path) -> bool:
+    """Whether a file may be replaced: it is empty, or contains a JSON object."""
+    try:
+        content = path.read_bytes() if path.is_file() else b"-"
+        return not content.strip() or isinstance(json.loads(content), dict)
+    except (OSError, ValueError, RecursionError):
+        return False
+
+
+MARK = b'<meta name="generator" content="reanon">'
+"""What every page of reanon has near its beginning."""
+BEGINNING = 2000
+
+
+def require_html_place(path: Path | None, public: Path | None, option: str = "--html") -> None:
+    """Refuse a place in the published folder, a link, and a file that is there and is no page of an earlier run.
+
+    Raises: InvalidParameter.
+    """
+    if path is None:
+        return
+    rule = None
+    if public is not None and path.resolve().is_relative_to(public.resolve()):
+        rule = "lie outside the published folder, because the page is private"
+    elif path.is_symlink():
+        rule = "be no link"
+    elif path.exists() and not _is_page(path):
+        rule = "be a new file, or one that this option wrote"
+    elif not path.parent.is_dir():
+        rule = "lie in a folder that exists"
+    if rule is not None:
+        raise InvalidParameter(Problem(option, rule, str(path), "choose another name"))
+
+
+def write_html_file(path: Path, page: str) -> None:
+    """Write the page, complete or not at all."""
+    with replaced_private_file(path) as file:
+        file.write(page.encode())
+
+
+def _is_page(path: Path) -> bool:
+    """Whether a file may be replaced: it is empty, or a page of reanon."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        beginning = file.read(BEGINNING)
+    return not beginning.strip() or MARK in beginning

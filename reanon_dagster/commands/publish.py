@@ -1,16 +1,16 @@
 """`reanon publish`: the next due release, or a named one."""
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reanon_core.brakes import accepted_reason
 from reanon_core.model.errors import ReanonError, Refused, Unpublishable, counted
 from reanon_core.model.ledger import Entry
-from reanon_dagster.commands.json_file import require_json_place
-from reanon_dagster.commands.outcome_document import release_document, write_outcomes
 from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes, warn_of_refusal
+from reanon_dagster.commands.private_output import require_json_place, write_json_file
 from reanon_dagster.releasing.people_lists import withheld_file
 from reanon_dagster.releasing.query_error import MEANING, RELATIONS_MEANING, utility
 from reanon_dagster.releasing.release import Outcome, publish_release, require_no_gap
@@ -129,3 +129,47 @@ def _shape(entry: Entry) -> str:
         groups = counted(entry.release.boxes.count, "group", "groups")
         return f" in {groups}, {counted(entry.auxiliary.total, 'counterfeit', 'counterfeits')}"
     return f" of {', '.join(entry.release.columns or entry.snapshot.schema.columns)}"
+
+
+def write_outcomes(
+    path: Path | None,
+    series: "Series",
+    releases: Sequence[dict[str, object]],
+    *,
+    refused: "tuple[str | None, ReanonError] | None" = None,
+    dry_run: bool = False,
+) -> None:
+    """Write what became of these releases, and of one that was refused: aggregates only, no person."""
+    if path is None:
+        return
+    write_json_file(
+        path,
+        {
+            "series": series.name,
+            "dry_run": dry_run,
+            "releases": list(releases),
+            "refused": None if refused is None else {"release": refused[0], "sentence": refused[1].redacted()},
+        },
+    )
+
+
+def release_document(outcome: "Outcome") -> dict[str, object]:
+    """What became of one release."""
+    candidate = outcome.candidate
+    if candidate is None:
+        return {"release": outcome.release, "changed": False}
+    entry = candidate.entry
+    return {
+        "release": outcome.release,
+        "changed": True,
+        "people": candidate.people,
+        "rows": entry.release.size if entry.release.person_rows is None else len(entry.release.person_rows.box),
+        "counterfeits": entry.auxiliary.total,
+        "withheld": dict(candidate.withheld),
+        "dirty": entry.dirty,
+        "query_error": candidate.query_error,
+        "relations": candidate.relations,
+        "checks": {verdict.check: verdict.holds for verdict in candidate.verdicts},
+        "notes": list(candidate.notes),
+        "seconds": candidate.seconds,
+    }

@@ -8,12 +8,11 @@ import numpy as np
 
 from reanon_core.catalog import ATTACKS
 from reanon_core.model.errors import Refused, counted
-from reanon_dagster.commands.json_file import require_json_place, write_json_file
 from reanon_dagster.commands.output import progress, say, table, technique_line, warn, warn_of_caution
-from reanon_dagster.commands.snapshot_gaps import gap_remarks
+from reanon_dagster.commands.private_output import require_json_place, write_json_file
 from reanon_dagster.lab.projection import no_projection
 from reanon_dagster.lab.rehearsal import Rehearsal, RehearsedRelease, projected_releases, rehearsed_releases
-from reanon_dagster.lab.snapshots_on_disk import SnapshotsOnDisk, snapshots_on_disk
+from reanon_dagster.lab.snapshots_on_disk import SnapshotsOnDisk, gap_remarks, snapshots_on_disk
 from reanon_dagster.releasing.audited_ledger import AuditedLedger
 from reanon_dagster.releasing.evidence import attack_numbers, attacked_by, exposed_by
 from reanon_dagster.releasing.frozen_settings import require_unchanged

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from reanon_core.model.errors import OutOfOrder
 from reanon_dagster.commands.audit import chosen_attacks
-from reanon_dagster.commands.html_file import require_html_place, write_html_file
 from reanon_dagster.commands.output import progress, say, warn_of_flaws
+from reanon_dagster.commands.private_output import require_html_place, write_html_file
 from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.report.pages.public_page import public_report
 from reanon_dagster.report.stored_releases import public_release, stored_releases

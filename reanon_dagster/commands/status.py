@@ -6,16 +6,15 @@ from datetime import date
 from pathlib import Path
 
 from reanon_core.model.errors import ReanonError
-from reanon_dagster.commands.json_file import require_json_place, write_json_file
 from reanon_dagster.commands.output import say, table, technique_line, warn
+from reanon_dagster.commands.private_output import require_json_place, write_json_file
 from reanon_dagster.releasing.halts import halt_sentence
 from reanon_dagster.releasing.integrity import Integrity, integrity_of
 from reanon_dagster.releasing.query_error import MEANING, RELATIONS_MEANING
 from reanon_dagster.releasing.release_order import ReleaseStatus, Status, statuses
 from reanon_dagster.releasing.series_view import SeriesView, read_view
-from reanon_dagster.series.discovery import find_series
 from reanon_dagster.series.series import Series
-from reanon_dagster.series.series_file import load_series
+from reanon_dagster.series.series_file import find_series, load_series
 
 
 def run(options: argparse.Namespace) -> int:

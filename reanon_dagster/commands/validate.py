@@ -13,8 +13,8 @@ from reanon_core.model.errors import (
     Unpublishable,
     counted,
 )
-from reanon_dagster.commands.json_file import require_json_place, write_json_file
 from reanon_dagster.commands.output import say, warn, warn_of_caution, warn_of_notes, warn_of_refusal
+from reanon_dagster.commands.private_output import require_json_place, write_json_file
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.gate import require_acceptable
 from reanon_dagster.releasing.query_error import utility

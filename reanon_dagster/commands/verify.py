@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reanon_core.model.errors import InvalidParameter, Problem, counted
-from reanon_dagster.commands.json_file import require_json_place, write_json_file
 from reanon_dagster.commands.output import say, warn
+from reanon_dagster.commands.private_output import require_json_place, write_json_file
 from reanon_dagster.verification.manifest_file import Flaw, shown
 from reanon_dagster.verification.published_chain import (
     PublishedChain,

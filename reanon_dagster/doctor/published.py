@@ -14,7 +14,7 @@ from reanon_dagster.releasing.integrity import integrity_of
 from reanon_dagster.releasing.manifest_signature import sign_manifest
 from reanon_dagster.releasing.recovery import is_interrupted, recover
 from reanon_dagster.releasing.series_heads import private_heads, public_head
-from reanon_dagster.storage import document_reader, store_reader
+from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened
 from reanon_dagster.storage.head_file import head_of, read_head, write_head
 from reanon_dagster.storage.pseudonym_key import private_folder
@@ -115,7 +115,7 @@ def _rebuilt_beside(series: "Series", records: Sequence[ReleaseRecord], what: st
     if not records:
         return
     with opened(series.private_folder, read_only=True) as connection:
-        documents = document_reader.series_documents(connection)
+        documents = store_reader.series_documents(connection)
         listed = json.loads(dict(store_reader.manifests(connection))[records[-1].release])["series_files"]
     digests = digests_of(documents)
     wrong = [name for name, digest in digests.items() if not _has(series.published_folder / name, digest)]
@@ -179,7 +179,7 @@ def _write_again(connection: "duckdb.DuckDBPyConnection", series: "Series", reco
     formats = [form for form in ("parquet", "csv") if any(name.endswith(f".{form}") for name in listed)]
     order = sorted(formats, key=lambda form: next(at for at, name in enumerate(listed) if name.endswith(f".{form}")))
     digests = write_files(staged, Published(entry.release, entry.auxiliary), entry.snapshot.schema, order)
-    digests |= write_documents(staged, document_reader.release_documents(connection, record.position))
+    digests |= write_documents(staged, store_reader.release_documents(connection, record.position))
     if digests != listed:
         other = sorted(name for name in {*digests, *listed} if digests.get(name) != listed.get(name))
         return (

@@ -1,9 +1,10 @@
-"""What a column is, as data: its role, its values and their order, how wide its intervals are."""
+"""What a column is, as data and in words: its role, its values and their order, how wide its intervals are."""
 
 from datetime import date
 from decimal import Decimal
 
 from reanon_core.model.coding import plain
+from reanon_core.model.published_columns import PublishedColumn, Role
 from reanon_core.model.schema import SHARE, SMALLEST, Ends, Kind, QuasiIdentifier, Schema, Sensitive
 from reanon_core.recoding.bins import BINS_GROW, grid_of
 
@@ -69,3 +70,19 @@ def _value(column: QuasiIdentifier, code: int) -> int | float | str:
     if column.kind is Kind.DATE:
         return str(date.fromordinal(EPOCH + code))
     return number(code * column.granularity)
+
+
+_MEANINGS = {
+    Role.GROUP: "the group of the row; numbers are random and mean nothing across releases",
+    Role.LEAST: "where the interval of `{}` begins",
+    Role.GREATEST: "where the interval of `{}` ends; this value belongs to the interval",
+    Role.NODE: "the lowest node of the taxonomy of `{}` that covers the interval",
+    Role.MISSING: "whether none, some or all people in the box lack a value of `{}`",
+    Role.SENSITIVE: "the sensitive value",
+    Role.OTHER: "published unchanged",
+}
+
+
+def meaning_of(column: PublishedColumn) -> str:
+    """One phrase for a column of a published table."""
+    return _MEANINGS[column.role].format(column.source)

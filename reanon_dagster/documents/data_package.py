@@ -10,8 +10,7 @@ from typing import Any
 from reanon_core.model.published_columns import COUNT, GROUP_ID, PublishedColumn, Role
 from reanon_core.model.release import MISSING_WORDS
 from reanon_core.model.schema import Kind, Missing, QuasiIdentifier
-from reanon_dagster.documents.column_dictionary import column_dictionary
-from reanon_dagster.documents.column_meanings import meaning_of
+from reanon_dagster.documents.column_dictionary import column_dictionary, meaning_of
 from reanon_dagster.documents.public_release import PublicRelease, PublicSeries
 
 PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"

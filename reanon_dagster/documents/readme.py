@@ -1,14 +1,18 @@
-"""README.md: a release or a series in words, for a person who has only the published folder."""
+"""README.md: a release or a series in words, for a person who has only the published folder.
 
+The code in it needs pandas and the files beside it, and nothing of reanon.
+"""
+
+import json
 import textwrap
 from collections.abc import Iterator
 from typing import Any
 
 from reanon_core.model.errors import counted
-from reanon_core.model.schema import Ends, Kind, Missing
-from reanon_dagster.documents.column_meanings import meaning_of
+from reanon_core.model.published_columns import GROUP_ID, interval_names
+from reanon_core.model.schema import Ends, Kind, Missing, QuasiIdentifier
+from reanon_dagster.documents.column_dictionary import meaning_of
 from reanon_dagster.documents.public_release import PublicRelease, PublicSeries
-from reanon_dagster.documents.readme_code import counting_code, interval_code
 
 WIDTH = 100
 NOT_STATED = "not stated: ask the publisher before you use the data"
@@ -217,3 +221,68 @@ def _cell(text: str) -> str:
 
 def _text(lines: Iterator[str]) -> bytes:
     return ("\n".join(lines) + "\n").encode()
+
+
+def counting_code(release: PublicRelease) -> str:
+    """How many people have each sensitive value; how many people there are, if the release does not show the values."""
+    sensitive = release.series.schema.sensitive.name
+    if release.series.is_decoupled:
+        return "\n".join(
+            (
+                "import pandas as pd",
+                "",
+                f"rows, values = {_read(release, 'rows')}, {_read(release, 'values')}",
+                f'people = rows["{GROUP_ID}"].value_counts()',
+                f'share = values["count"] / values.groupby("{GROUP_ID}")["count"].transform("sum")',
+                f'estimate = (share * values["{GROUP_ID}"].map(people)).groupby(values[{_quoted(sensitive)}]).sum()',
+            )
+        )
+    if not release.is_grouped:
+        counted = f"table[{_quoted(sensitive)}].value_counts()" if release.shows(sensitive) else "len(table)"
+        return "\n".join(
+            ("import pandas as pd", "", f"table = {_read(release, 'table')}", f"estimate = {counted}"),
+        )
+    return "\n".join(
+        (
+            "import pandas as pd",
+            "",
+            f"table, counterfeits = {_read(release, 'table')}, {_read(release, 'counterfeits')}",
+            f'rows = table["{GROUP_ID}"].map(table["{GROUP_ID}"].value_counts())  # in the group',
+            f'fake = table["{GROUP_ID}"].map(counterfeits.set_index("{GROUP_ID}")["count"]).fillna(0)',
+            f"estimate = (1 - fake / rows).groupby(table[{_quoted(sensitive)}]).sum()",
+        )
+    )
+
+
+def interval_code(release: PublicRelease, column: QuasiIdentifier) -> str:
+    """The values of the first interval of a categorical column."""
+    ends = interval_names(column.name)
+    known = f".dropna(subset=[{_quoted(ends.least)}])" if column.missing is Missing.SEPARATE else ""
+    table = _read(release, "rows" if release.series.is_decoupled else "table", as_text=True)
+    return "\n".join(
+        (
+            "import json",
+            "",
+            "import pandas as pd",
+            "",
+            'with open("datapackage.json", encoding="utf-8") as file:',
+            f'    order = json.load(file)["reanon"]["columns"][{_quoted(column.name)}]["order"]',
+            f"row = {table}{known}.iloc[0]",
+            f"first, last = order.index(row[{_quoted(ends.least)}]), order.index(row[{_quoted(ends.greatest)}])",
+            "interval = order[first : last + 1]",
+        )
+    )
+
+
+def _read(release: PublicRelease, table: str, *, as_text: bool = False) -> str:
+    form = release.formats[0]
+    sensitive = release.series.schema.sensitive.name
+    has_values = release.shows(sensitive) and table == ("values" if release.series.is_decoupled else "table")
+    # Without its type a value such as 007 would be read as a number.
+    types = ", dtype=str" if as_text else f", dtype={{{_quoted(sensitive)}: str}}" if has_values else ""
+    more = f'{types}, keep_default_na=False, na_values=[""]' if form == "csv" else ""
+    return f'pd.read_{form}("{table}.{form}"{more})'
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

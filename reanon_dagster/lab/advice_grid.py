@@ -12,8 +12,7 @@ from reanon_core.model.errors import ReanonError
 from reanon_core.protocols import Fit
 from reanon_dagster.lab.applicability import Applicability, TableFacts
 from reanon_dagster.lab.projection import no_projection
-from reanon_dagster.lab.rehearsal import Reader, Rehearsal, RehearsedRelease, projected_releases
-from reanon_dagster.lab.rehearsal_view import RehearsalView
+from reanon_dagster.lab.rehearsal import Reader, Rehearsal, RehearsalView, RehearsedRelease, projected_releases
 from reanon_dagster.releasing.judged_candidate import Progress, silent
 from reanon_dagster.releasing.snapshot_intake import read_release
 from reanon_dagster.series.config import Publish, TechniqueConfig

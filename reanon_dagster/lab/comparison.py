@@ -1,7 +1,11 @@
 """One technique on the snapshots of a series, in memory: what attacks find, what metrics measure, what it costs."""
 
+import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +21,6 @@ from reanon_core.publishing import publish
 from reanon_dagster.lab.baseline import baseline_entries, timed
 from reanon_dagster.lab.compared_techniques import ComparedTechnique
 from reanon_dagster.lab.comparison_questions import Answer, AskedQuestion, answers
-from reanon_dagster.lab.cpu_limit import OutOfTime, cpu_limit
 
 if TYPE_CHECKING:
     from reanon_core.model.background import Background
@@ -211,3 +214,29 @@ def _cell(name: str, ledger: Ledger, knowledge: "Knowledge", seconds: float | No
     except OutOfTime:
         return Cell(None, None, f"not finished in {seconds:.0f} CPU seconds; name it with --attack to wait for it")
     return Cell(found.exposed, found.of, found.note)
+
+
+class OutOfTime(Exception):
+    """The CPU seconds are spent."""
+
+
+@contextmanager
+def cpu_limit(seconds: float | None) -> Iterator[None]:
+    """Raise OutOfTime in the block after so many CPU seconds of this process; None for no limit.
+
+    Only the main thread of a process can be interrupted, so in others there is no limit.
+    """
+    if seconds is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)

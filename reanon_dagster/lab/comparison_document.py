@@ -70,3 +70,12 @@ def _answer(answer: Answer, truth: float | None) -> dict[str, Any]:
     if estimate is not None and low is not None and high is not None and truth is not None:
         holds = Estimate(estimate, low, high).covers(truth)
     return {"estimate": estimate, "low": low, "high": high, "holds": holds, "note": answer.note}
+
+
+def pareto_front(points: Mapping[str, tuple[float, float]]) -> list[str]:
+    """The names of the points that no other point beats: it is no worse in both numbers, and better in one."""
+    return [
+        name
+        for name, (one, two) in points.items()
+        if not any(a <= one and b <= two and (a < one or b < two) for a, b in points.values())
+    ]

@@ -10,7 +10,7 @@ from reanon_core.model.snapshot import Snapshot
 from reanon_core.tables.ids import KEY_BYTES
 from reanon_dagster.releasing.judged_candidate import Progress, silent
 from reanon_dagster.releasing.series_view import SeriesView
-from reanon_dagster.sources.snapshot_location import snapshot_exists
+from reanon_dagster.sources.snapshot_location import snapshot_exists, snapshot_place
 from reanon_dagster.sources.snapshot_reader import read_snapshot, snapshot_digest
 from reanon_dagster.storage.series_store import read_summary
 
@@ -86,3 +86,16 @@ def snapshots_on_disk(series: "Series", today: date) -> SnapshotsOnDisk:
     inside = names[names.index(found[0]) : names.index(found[-1])]
     missing = tuple(release for release in inside if release not in set(found))
     return SnapshotsOnDisk(series, view, tuple(found), missing, None if found[0] == names[0] else names[0])
+
+
+def gap_remarks(found: SnapshotsOnDisk, what: str) -> list[str]:
+    """A sentence for each release whose snapshot is not there; `what` is what goes on without it."""
+    series, remarks = found.series, []
+    if found.late_start is not None:
+        place = snapshot_place(series, found.late_start)
+        remarks.append(f"{found.late_start} has no snapshot ({place}), so {what} begins with a later release")
+    return remarks + [
+        f"{release} has no snapshot ({snapshot_place(series, release)}): `reanon publish` would stop there, and "
+        f"{what} goes on with the next one"
+        for release in found.missing
+    ]

@@ -29,8 +29,7 @@ from reanon_dagster.storage import memory_tables, store_reader
 from reanon_dagster.storage.compaction import compact
 from reanon_dagster.storage.connection import opened
 from reanon_dagster.storage.durable_file import replace_file
-from reanon_dagster.storage.store_erasure import Erasure, write_erasure
-from reanon_dagster.storage.store_writer import OVERTAKEN
+from reanon_dagster.storage.store_writer import OVERTAKEN, Erasure, write_erasure
 
 if TYPE_CHECKING:
     import duckdb

@@ -20,7 +20,7 @@ from reanon_dagster.releasing.series_heads import private_heads, public_head, wr
 from reanon_dagster.releasing.staged_release import StagedRelease, staged_release
 from reanon_dagster.releasing.withdrawal import untold_withdrawals
 from reanon_dagster.report.pages.public_page import LONGEST_HISTORY
-from reanon_dagster.storage import decision_reader, document_reader, published_folder, store_reader, store_writer
+from reanon_dagster.storage import published_folder, store_reader, store_writer
 from reanon_dagster.storage.connection import opened
 from reanon_dagster.storage.pseudonym_key import private_folder
 from reanon_dagster.storage.records import Commit, ReleaseRecord
@@ -54,15 +54,15 @@ def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
     require_acceptable(candidate)
     # The connection is also a lock: meanwhile no other process stages or moves files.
     with opened(series.private_folder, read_only=False, memory_limit=store_memory(series)) as connection:
-        require_not_halted(series.name, decision_reader.halts(connection))
+        require_not_halted(series.name, store_reader.halts(connection))
         known = store_reader.releases(connection)
-        if len(decision_reader.marks(connection)) != candidate.forgotten:
+        if len(store_reader.marks(connection)) != candidate.forgotten:
             raise OutOfOrder("a person was forgotten in the meantime, and may be in this release; compute it again")
         if len(known) == candidate.position:  # otherwise another process was faster, and the commit says so
             _require_no_folder(series.published_folder / candidate.release)
-            _require_no_files(series.published_folder, document_reader.series_documents(connection))
+            _require_no_files(series.published_folder, store_reader.series_documents(connection))
         place = private_folder(series.private_folder / STAGING) / candidate.release
-        told = untold_withdrawals(decision_reader.withdrawals(connection), len(known))
+        told = untold_withdrawals(store_reader.withdrawals(connection), len(known))
         earlier = store_reader.latest_manifests(connection, LONGEST_HISTORY - 1) if known else []
         staged = staged_release(series, candidate, place, known[-1].manifest_digest if known else None, told, earlier)
         record = ReleaseRecord(
@@ -93,7 +93,7 @@ def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
         write_withheld_people(series, candidate)  # before the commit: after a kill, no one would write it
         published_folder.require_room(series.published_folder, staged.folder)
         store_writer.commit(connection, change)
-        _bring_out(series, [*known, record], staged, len(decision_reader.marks(connection)))
+        _bring_out(series, [*known, record], staged, len(store_reader.marks(connection)))
         with suppress(OSError):
             remove_refused_people(series, candidate.release)
     return record

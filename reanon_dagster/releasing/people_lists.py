@@ -11,7 +11,7 @@ from reanon_core.model.ledger import Entry
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.sources.snapshot_location import snapshot_exists
 from reanon_dagster.sources.snapshot_reader import read_ids
-from reanon_dagster.storage.private_file import replaced_private_file
+from reanon_dagster.storage.durable_file import replaced_private_file
 from reanon_dagster.storage.pseudonym_key import private_folder, pseudonym_key
 
 if TYPE_CHECKING:

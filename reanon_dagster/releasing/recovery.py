@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import Refused
 from reanon_dagster.releasing.series_heads import private_heads, public_head, write_heads
-from reanon_dagster.storage import decision_reader, document_reader, published_folder, store_reader
+from reanon_dagster.storage import published_folder, store_reader
 from reanon_dagster.storage.connection import opened
 from reanon_dagster.storage.records import ReleaseRecord
 
@@ -38,8 +38,8 @@ def recover(series: "Series") -> tuple[str, ...]:
             if not store_reader.exists(connection):
                 return tuple(_finish(series, [], 0, {}))
             records = store_reader.releases(connection)
-            documents = document_reader.series_documents(connection)
-            return tuple(_finish(series, records, len(decision_reader.marks(connection)), documents))
+            documents = store_reader.series_documents(connection)
+            return tuple(_finish(series, records, len(store_reader.marks(connection)), documents))
     except OSError as error:
         return (f"{series.name}: what an interrupted process left cannot be finished yet: {error.strerror or error}",)
     except Refused as error:

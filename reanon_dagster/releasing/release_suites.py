@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 from reanon_core.model.errors import InvalidSnapshot, ReanonError, Refused, Unpublishable
 from reanon_core.model.verdict import Verdict
 from reanon_dagster.expectations.data_docs import FOLDER, SNAPSHOT, Suite, verdict_suite, write_data_docs
-from reanon_dagster.expectations.evaluation import expectation_problems
-from reanon_dagster.expectations.raw_frame import raw_frame
+from reanon_dagster.expectations.evaluation import expectation_problems, raw_frame
 from reanon_dagster.expectations.snapshot_rules import size_rule, snapshot_rules
 from reanon_dagster.releasing.brakes import allowed_change
 from reanon_dagster.releasing.candidate import Candidate

@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import InvalidSchema, Problem, Refused, counted
-from reanon_dagster.expectations.evaluation import expectation_problems, failed_expectations
-from reanon_dagster.expectations.raw_frame import raw_frame
+from reanon_dagster.expectations.evaluation import expectation_problems, failed_expectations, raw_frame
 from reanon_dagster.series.expectations import CRITICAL
 
 if TYPE_CHECKING:

@@ -10,14 +10,12 @@ from reanon_core import __version__
 from reanon_core.model.ledger import Ledger
 from reanon_dagster.lab.comparison import attack_cells, declared_adversary
 from reanon_dagster.report.exposure import Candidates, candidates_over_time, exposed_people
-from reanon_dagster.report.ledger_numbers import churn, example, naive_ledger
-from reanon_dagster.report.margins import margins
-from reanon_dagster.report.pages.attack_description import attack_description
+from reanon_dagster.report.ledger_numbers import churn, example, margins, naive_ledger, planned_values
+from reanon_dagster.report.pages.audit_page import attack_description
 from reanon_dagster.report.pages.page_template import page
 from reanon_dagster.report.pages.pictures import columns, lines, paired_bars
 from reanon_dagster.report.pages.public_page import promise_of
 from reanon_dagster.report.pages.release_numbers import fewest_values, group_sizes, size_counts, sized_things, widths
-from reanon_dagster.report.planned_values import planned_values
 from reanon_dagster.report.stored_releases import StoredReleases
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from reanon_core.model.ledger import Ledger
 from reanon_core.model.packing import Packable
 from reanon_core.model.schema import Schema
 from reanon_core.model.verdict import Verdict
-from reanon_dagster.storage import decision_reader, store_reader
+from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened
 from reanon_dagster.storage.records import AcceptedDrift, Halt, Refusal, ReleaseRecord
 
@@ -80,8 +80,8 @@ def stored_releases(
             store_reader.verdicts(connection, place),
             store_reader.count_record(connection, place),
             list(refusals.values()),
-            decision_reader.accepted_drifts(connection),
-            decision_reader.halts(connection),
+            store_reader.accepted_drifts(connection),
+            store_reader.halts(connection),
         )
 
 

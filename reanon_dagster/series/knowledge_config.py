@@ -1,4 +1,4 @@
-"""The key `knowledge` of series.yaml: what an adversary is assumed to know about sensitive values."""
+"""The keys `knowledge` and `adversary` of series.yaml: what an adversary is assumed to know beyond the releases."""
 
 from typing import Annotated, Literal
 
@@ -56,3 +56,23 @@ class KnowledgeConfig(Part):
                 rule = f"be given with `source: {source}`, and only then"
                 raise ProblemError(Problem(f"knowledge.{key}", rule, getattr(self, key)))
         return self
+
+
+class Adversary(Part):
+    """What an adversary is assumed to know. You may change it at any time: it changes no release."""
+
+    compromised: Annotated[float, Field(ge=0, lt=1)] | None = Field(
+        default=None,
+        description="The share of people whose sensitive value the adversary knows, such as 0.04; they are drawn at "
+        "random. Default: the technique's p if it has one, else 0.",
+    )
+    groups: Literal["known", "boxes"] = Field(
+        default="known",
+        description="Whether the adversary knows which group each person belongs to, or only the groups' boxes.",
+    )
+    knowledge: KnowledgeConfig | None = Field(
+        default=None,
+        description="What attacks with background knowledge know about sensitive values, written as under `knowledge`. "
+        "Default: the series' own `knowledge`, or what can be counted in the original tables, which is more than an "
+        "outsider has.",
+    )

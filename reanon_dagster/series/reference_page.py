@@ -16,20 +16,21 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from reanon_core.protocols import Technique
-from reanon_dagster.series.adversary_config import Adversary
 from reanon_dagster.series.config import (
     Column,
+    CronReleases,
     MoreCheck,
+    NamedReleases,
     Private,
     Publish,
+    RegularReleases,
     SensitiveColumn,
     SeriesConfig,
     TechniqueConfig,
 )
 from reanon_dagster.series.engine_config import Embedded, Engine, Spark
 from reanon_dagster.series.expectations import ExpectationConfig
-from reanon_dagster.series.knowledge_config import KnowledgeConfig
-from reanon_dagster.series.releases_config import CronReleases, NamedReleases, RegularReleases
+from reanon_dagster.series.knowledge_config import Adversary, KnowledgeConfig
 from reanon_dagster.series.store_key import StoreKey
 from reanon_dagster.series.template import SERIES_YAML
 from reanon_dagster.sources.kinds.catalog import SOURCES

@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ValidationError
 
 from reanon_core.model.errors import Problem
-from reanon_dagster.series.adversary_config import Adversary
 from reanon_dagster.series.config import (
     Column,
+    CronReleases,
+    NamedReleases,
     Private,
     Publish,
+    RegularReleases,
     SensitiveColumn,
     SeriesConfig,
 )
 from reanon_dagster.series.field_types import ProblemError
-from reanon_dagster.series.knowledge_config import KnowledgeConfig
-from reanon_dagster.series.releases_config import CronReleases, NamedReleases, RegularReleases
+from reanon_dagster.series.knowledge_config import Adversary, KnowledgeConfig
 from reanon_dagster.sources.kinds.catalog import SOURCES
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import InvalidSnapshot, Problem
 from reanon_core.tables.snapshot_table import listed_names
+from reanon_dagster.sources.kinds.columnar_files import read_parquet
 from reanon_dagster.sources.kinds.csv_files import read_csv
-from reanon_dagster.sources.kinds.parquet_files import read_parquet
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,4 +1,4 @@
-"""A file of people: what an adversary knows about them. No message of this module contains an id."""
+"""Files of people: what an adversary knows about them. No message of this module contains an id."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,12 +9,12 @@ import numpy as np
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.coding import examples, named_rows
 from reanon_core.model.errors import InvalidSnapshot, Problem, collect_problems, require
-from reanon_core.model.knowledge import Knowledge, Presence
+from reanon_core.model.knowledge import Compromised, Knowledge, Presence
 from reanon_core.model.schema import Kind, QuasiIdentifier, Schema
 from reanon_core.tables.arrow_columns import coded_column
-from reanon_core.tables.ids import KEY_BYTES, canonical_texts, pseudonyms
-from reanon_dagster.sources.decimal_comma import Ambiguous, with_decimal_points
+from reanon_core.tables.ids import KEY_BYTES, canonical_texts, people, pseudonyms
 from reanon_dagster.sources.external_files import ExternalFile, read_external_file, texts
+from reanon_dagster.sources.value_notation import Ambiguous, with_decimal_points
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -135,3 +135,25 @@ def _presence(persons: Int64, qi: Int32, where: Int64, number: int) -> Presence:
     rows = np.flatnonzero((where == number) | (where == _ALL))
     rows = rows[np.argsort(persons[rows])]
     return Presence(persons[rows], qi[:, rows])
+
+
+def read_compromised(path: Path, schema: Schema, id_column: str, key: bytes) -> Compromised:
+    """The people in the file with their values: the id column, and the sensitive column.
+
+    Raises: InvalidSnapshot with every problem at once.
+    """
+    table = read_external_file(path, [id_column, schema.sensitive.name])
+    problems: list[Problem] = []
+    sensitive = schema.sensitive.name
+    ids = collect_problems(problems, lambda: people(id_column, table.column(id_column), key))
+    labels = collect_problems(problems, lambda: texts(sensitive, table.column(sensitive)).to_pylist())
+    code = {value: at for at, value in enumerate(schema.sensitive.values)}
+    unknown = sorted({repr(label) for label in labels or () if label not in code})
+    if unknown:
+        shown = examples(unknown, len(unknown))
+        problems.append(Problem(sensitive, "be one of the published values", shown))
+    require(table.with_label(problems), InvalidSnapshot)
+    if ids is None or labels is None:
+        raise AssertionError("a file without problems has all its parts")
+    values = np.array([code[label] for label in labels], np.int32)
+    return Compromised(ids.persons[ids.order], values[ids.order])

@@ -12,14 +12,13 @@ from reanon_core.tables.ids import people
 from reanon_core.tables.snapshot_table import coded_columns, columns_of, restricted
 from reanon_dagster.series.selections import Selection
 from reanon_dagster.series.series import Series
-from reanon_dagster.sources.row_digest import row_digest
 from reanon_dagster.sources.selection_mask import (
     evaluate_selection,
     selection_columns,
     selection_problems,
     typed_values,
 )
-from reanon_dagster.sources.source_table import Table, read_table
+from reanon_dagster.sources.source_table import Table, read_table, row_digest
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,8 +1,11 @@
-"""The snapshot of a release as an Arrow table of the columns that the series needs."""
+"""The snapshot of a release as an Arrow table of the columns that the series needs, and the digest of its rows."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from reanon_core.model.errors import Problem
 from reanon_core.tables.encoded_texts import decoded
@@ -11,6 +14,8 @@ from reanon_dagster.series.series import Series
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from reanon_core.model.arrays import Int32
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,3 +45,22 @@ def read_table(series: Series, release: str, columns: Sequence[str], optional: f
     problems = column_problems(columns, present, table.label, listed=table.names, optional=optional)
     data = table.data.select([name for name in columns if name in present])
     return Table(data, tuple(problems), table.digest, table.data)
+
+
+def row_digest(table: "pa.Table", order: "Int32") -> str:
+    """The sha256 of the rows taken in this order, column by column."""
+    import pyarrow as pa
+
+    digest = hashlib.sha256()
+    for name in table.column_names:
+        column = table.column(name)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        texts = column.cast(pa.large_string()).combine_chunks().take(pa.array(order))
+        valid = texts.is_valid().to_numpy(zero_copy_only=False)
+        texts = texts.fill_null("")
+        digest.update(f"{name}\0{len(texts)}\0".encode())
+        digest.update(np.packbits(valid).tobytes())
+        for buffer in texts.buffers()[1:]:
+            digest.update(buffer if buffer is not None else b"")
+    return digest.hexdigest()

@@ -1,21 +1,22 @@
 """The store of a series by its private folder: each function opens it, does one thing and closes it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from reanon_core.engine.column_folder import ColumnFolder
-from reanon_core.model.arrays import Int64
+from reanon_core.model.arrays import Int64, forget_pages
 from reanon_core.model.errors import OutOfOrder
 from reanon_core.model.mark import Mark
 from reanon_core.model.schema import Schema
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
-from reanon_dagster.storage import decision_reader, memory_tables, store_reader, store_writer
+from reanon_dagster.storage import memory_tables, store_reader, store_writer
 from reanon_dagster.storage.connection import STORE, has_bytes, opened
-from reanon_dagster.storage.people_counts import counted_among
 from reanon_dagster.storage.records import AcceptedDrift, Halt, Refusal, ReleaseRecord, StateSummary, Withdrawal
 
 if TYPE_CHECKING:
@@ -90,11 +91,11 @@ def held_summary(folder: Path) -> Iterator[StoreSummary]:
             store_reader.releases(connection),
             store_reader.refusals(connection),
             store_reader.frozen(connection),
-            decision_reader.halts(connection),
-            withdrawals=decision_reader.withdrawals(connection),
-            marks=decision_reader.marks(connection),
-            accepted=decision_reader.accepted_drifts(connection),
-            accepted_flaws=decision_reader.accepted_flaws(connection),
+            store_reader.halts(connection),
+            withdrawals=store_reader.withdrawals(connection),
+            marks=store_reader.marks(connection),
+            accepted=store_reader.accepted_drifts(connection),
+            accepted_flaws=store_reader.accepted_flaws(connection),
             exists=True,
         )
 
@@ -174,7 +175,7 @@ def lift_halts(folder: Path, schema: Schema, because: str, flaws: Sequence[str])
         return ()
     with opened(folder, read_only=False) as connection, store_writer.transaction(connection):
         store_writer.create(connection, schema)
-        standing = decision_reader.halts(connection)
+        standing = store_reader.halts(connection)
         store_writer.lift_halts(connection, because)
         store_writer.accept_flaws(connection, flaws, because)
         return standing
@@ -195,3 +196,19 @@ def _unchanged_store(folder: Path, releases: int) -> "Iterator[duckdb.DuckDBPyCo
         if store_reader.release_count(connection) != releases:
             raise OutOfOrder(store_writer.OVERTAKEN)
         yield connection
+
+
+def counted_among(parts: Iterable[Int64], persons: Int64) -> tuple[int, int]:
+    """How many people of the parts are among `persons`, and how many they are.
+
+    Requires: `persons` ascend.
+    """
+    here = total = 0
+    for part in parts:
+        total += len(part)
+        if len(persons):
+            before = np.sort(part)  # neighbours are found near each other
+            places = np.minimum(persons.searchsorted(before), len(persons) - 1)
+            here += int(np.count_nonzero(persons[places] == before))
+            forget_pages(persons)
+    return here, total

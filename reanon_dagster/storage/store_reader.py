@@ -1,4 +1,4 @@
-"""Queries of a series' store: its records, its memory, its releases with the truth behind them."""
+"""Queries of a series' store: its records, decisions, documents and memory, its releases with the truth behind them."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -10,16 +10,16 @@ import numpy as np
 from reanon_core.engine.column_folder import ColumnFolder
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.ledger import Entry, Ledger
+from reanon_core.model.mark import Mark
 from reanon_core.model.packing import Packable, packed_digest, packed_size, unpack
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import INVENTED, REMEMBERED
 from reanon_core.model.trace import Trace, Witness
 from reanon_core.model.verdict import Verdict
-from reanon_dagster.storage.decision_reader import marks, withdrawals
 from reanon_dagster.storage.entry_codec import ORDER, arrays_from_store, entry_of
 from reanon_dagster.storage.mapped_entry import mapped_arrays
 from reanon_dagster.storage.memory_tables import read_state
-from reanon_dagster.storage.records import Refusal, ReleaseRecord, StateSummary
+from reanon_dagster.storage.records import AcceptedDrift, Halt, Refusal, ReleaseRecord, StateSummary, Withdrawal
 from reanon_dagster.storage.store_tables import store_version
 
 if TYPE_CHECKING:
@@ -272,3 +272,51 @@ def _spans(records: Sequence[ReleaseRecord], most: int) -> Iterator[list[int]]:
         span.append(record.position)
     if span:
         yield span
+
+
+def halts(connection: "duckdb.DuckDBPyConnection") -> tuple[Halt, ...]:
+    """The halts that stand, the oldest first."""
+    query = "SELECT release, halted, reason FROM private.halts WHERE lifted IS NULL ORDER BY halted, rowid"
+    return tuple(Halt(*row) for row in connection.execute(query).fetchall())
+
+
+def accepted_flaws(connection: "duckdb.DuckDBPyConnection") -> frozenset[str]:
+    """The flaws of the published folder that a person has accepted."""
+    return frozenset(text for (text,) in connection.execute("SELECT sentence FROM private.accepted_flaws").fetchall())
+
+
+def accepted_drifts(connection: "duckdb.DuckDBPyConnection") -> dict[str, tuple[AcceptedDrift, ...]]:
+    """The brakes that a person has accepted, by release."""
+    rows = connection.execute("SELECT release, brake, reason FROM private.accepted_drifts ORDER BY rowid").fetchall()
+    found: dict[str, tuple[AcceptedDrift, ...]] = {}
+    for release, brake, reason in rows:
+        found[release] = (*found.get(release, ()), AcceptedDrift(brake, reason))
+    return found
+
+
+def withdrawals(connection: "duckdb.DuckDBPyConnection") -> tuple[Withdrawal, ...]:
+    """The releases that were taken back, in the order of the releases."""
+    query = (
+        "SELECT release, withdrawn, because, tombstone, releases FROM private.withdrawals "
+        "JOIN private.releases USING (position) ORDER BY position"
+    )
+    return tuple(Withdrawal(*row) for row in connection.execute(query).fetchall())
+
+
+def marks(connection: "duckdb.DuckDBPyConnection") -> tuple[Mark, ...]:
+    """What is left of the people who are forgotten."""
+    rows = connection.execute("SELECT number, bits, releases FROM private.forgotten ORDER BY number").fetchall()
+    return tuple(Mark(*row) for row in rows)
+
+
+def release_documents(connection: "duckdb.DuckDBPyConnection", position: int) -> dict[str, bytes]:
+    """The documents beside the tables of a release, by name."""
+    # A constant of ours, without parameters, for which DuckDB imports pandas.
+    query = f"SELECT name, content FROM public.documents WHERE position = {int(position)} ORDER BY name"  # noqa: S608
+    return {name: bytes(content) for name, content in connection.execute(query).fetchall()}
+
+
+def series_documents(connection: "duckdb.DuckDBPyConnection") -> dict[str, bytes]:
+    """The documents in the folder of the series, as the latest release found it, by name; maybe none."""
+    found = connection.execute("SELECT name, content FROM public.series_documents ORDER BY name").fetchall()
+    return {name: bytes(content) for name, content in found}

@@ -1,8 +1,9 @@
-"""Changes of a series' store: one transaction for each release, at the gate."""
+"""Changes of a series' store: one transaction for each release, at the gate, and one for a person who is forgotten."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -12,12 +13,13 @@ import numpy as np
 from reanon_core.model.arrays import forget_pages
 from reanon_core.model.errors import OutOfOrder
 from reanon_core.model.ledger import Entry
+from reanon_core.model.mark import Mark
 from reanon_core.model.packing import pack
 from reanon_core.model.schema import Schema
-from reanon_dagster.storage import decision_reader, store_reader
-from reanon_dagster.storage.arrow_rows import arrow_rows
-from reanon_dagster.storage.entry_codec import person_row_arrays, store_parts
-from reanon_dagster.storage.memory_tables import drop_tables_of_others, write_memory, write_state
+from reanon_core.protocols import Memory
+from reanon_dagster.storage import store_reader
+from reanon_dagster.storage.entry_codec import PEOPLE, person_row_arrays, store_columns, store_parts
+from reanon_dagster.storage.memory_tables import arrow_rows, drop_tables_of_others, write_memory, write_state
 from reanon_dagster.storage.records import Commit, ReleaseRecord, Withdrawal
 from reanon_dagster.storage.store_tables import LATEST_STATEMENTS, create_statements
 
@@ -59,7 +61,7 @@ def record_refusal(connection: "duckdb.DuckDBPyConnection", release: str, reason
 
 def record_halt(connection: "duckdb.DuckDBPyConnection", release: str, reason: str) -> None:
     """Record that the audit of a release failed and why; the same again changes nothing while the halt stands."""
-    if (release, reason) not in {(halt.release, halt.reason) for halt in decision_reader.halts(connection)}:
+    if (release, reason) not in {(halt.release, halt.reason) for halt in store_reader.halts(connection)}:
         query = "INSERT INTO private.halts VALUES (?, current_localtimestamp(), ?, NULL, NULL)"
         connection.execute(query, [release, reason])
 
@@ -235,3 +237,54 @@ def _insert(
     connection.register("new_rows", rows)
     connection.execute(f"INSERT INTO {table} BY NAME SELECT *{columns} FROM new_rows")  # noqa: S608
     connection.unregister("new_rows")
+
+
+UNCHANGED = frozenset({"person", "row", "asked", "origin"})
+"""What a row keeps: the number is exchanged, and where the release shows the person cannot change."""
+
+
+@dataclass(frozen=True, eq=False)
+class Erasure:
+    """Everything that forgetting a person changes in the store."""
+
+    person: int
+    mark: Mark
+    entries: Mapping[int, tuple[Entry, str]]
+    """The releases whose snapshots had the person, by position: each without them, and its new digest."""
+    state: Memory
+    memories: Mapping[str, Memory]
+    """What each check remembers, by its name."""
+
+
+def write_erasure(connection: "duckdb.DuckDBPyConnection", change: Erasure) -> None:
+    """Replace the person by their mark, all or nothing. The free blocks of the file still hold them: compact it."""
+    with transaction(connection):
+        connection.execute(
+            "INSERT INTO private.forgotten VALUES (?, ?, current_localtimestamp(), ?)",
+            [change.mark.number, change.mark.bits, change.mark.releases],
+        )
+        for position, (entry, digest) in change.entries.items():
+            _write_person(connection, position, entry, change)
+            query = "UPDATE private.releases SET candidate_digest = ? WHERE position = ?"
+            connection.execute(query, [digest, position])
+            # In a bucket of few people the counts tell their values.
+            connection.execute("DELETE FROM private.count_records WHERE position = ?", [position])
+        latest = change.mark.releases - 1
+        write_state(connection, latest, change.state)
+        for check, memory in change.memories.items():
+            write_memory(connection, latest, check, memory)
+
+
+def _write_person(connection: "duckdb.DuckDBPyConnection", position: int, entry: Entry, change: Erasure) -> None:
+    """The row of the person in one snapshot, or no row if the release does not show them."""
+    place = int(entry.snapshot.persons.searchsorted(change.mark.number))
+    which = "WHERE position = ? AND person = ?"
+    if place == entry.snapshot.size or entry.snapshot.persons[place] != change.mark.number:
+        connection.execute(f"DELETE FROM private.people {which}", [position, change.person])  # noqa: S608
+        return
+    columns = store_columns(entry)[PEOPLE]
+    changed = [name for name in columns if name not in UNCHANGED]
+    sets = ", ".join(f"{name} = ?" for name in ("person", *changed))
+    codes = [int(columns[name][place]) for name in changed]
+    query = f"UPDATE private.people SET {sets} {which}"  # noqa: S608  names of ours
+    connection.execute(query, [change.mark.number, *codes, position, change.person])

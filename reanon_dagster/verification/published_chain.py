@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from reanon_dagster.verification.head_claim import head_flaws
 from reanon_dagster.verification.manifest_file import (
     MANIFEST,
     SIGNATURE,
@@ -20,7 +19,7 @@ from reanon_dagster.verification.manifest_file import (
     read_manifest,
     shown,
 )
-from reanon_dagster.verification.series_files import series_file_flaws
+from reanon_dagster.verification.series_files import head_flaws, series_file_flaws
 from reanon_dagster.verification.withdrawal_file import (
     WITHDRAWN,
     Tombstone,

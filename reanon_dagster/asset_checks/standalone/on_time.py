@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from reanon_core.model.errors import ReanonError
-from reanon_dagster.asset_checks.standalone_results import on_time_result
-from reanon_dagster.asset_checks.verdicts import ON_TIME, unjudged
+from reanon_dagster.asset_checks.verdicts import ON_TIME, on_time_result, unjudged
 from reanon_dagster.assets.series_assets import SeriesAssets, refusals_as_failures
 from reanon_dagster.releasing.punctuality import has_dates
 from reanon_dagster.releasing.series_view import read_view

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reanon_core import __version__
-from reanon_dagster.report.pages.attack_description import attack_description
+from reanon_core.catalog import ATTACKS
 from reanon_dagster.report.pages.page_template import page
 from reanon_dagster.report.pages.pictures import columns, lines
 
@@ -74,3 +74,10 @@ def audit_page(
         pictures=pictures[-MOST_PICTURES:],
         version=__version__,
     )
+
+
+def attack_description(name: str) -> dict[str, str]:
+    """The texts of an attack in the catalog."""
+    kind = ATTACKS[name]
+    what = ((kind.__doc__ or "").splitlines() or [""])[0]
+    return {"name": name, "what": what, "knows": kind.knows, "blind_to": kind.blind_to}

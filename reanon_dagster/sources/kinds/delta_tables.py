@@ -8,8 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from reanon_core.model.errors import InvalidSnapshot, Problem
 from reanon_dagster.series.field_types import ProblemError, Text
-from reanon_dagster.sources.kinds.extra_packages import extra_package
-from reanon_dagster.sources.kinds.source import PLACEHOLDER, Source, SourceTable, relative
+from reanon_dagster.sources.kinds.source import PLACEHOLDER, Source, SourceTable, extra_package, relative
 
 if TYPE_CHECKING:
     from pyarrow import dataset

@@ -9,8 +9,7 @@ from pydantic import Field, field_validator
 
 from reanon_core.model.errors import InvalidSnapshot, Problem
 from reanon_dagster.series.field_types import Text, typed
-from reanon_dagster.sources.kinds.query_text import NOTE, Query
-from reanon_dagster.sources.kinds.source import PLACEHOLDER, Source, SourceTable, file_version, relative
+from reanon_dagster.sources.kinds.source import NOTE, PLACEHOLDER, Query, Source, SourceTable, file_version, relative
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, Error

@@ -9,10 +9,9 @@ import numpy as np
 
 from reanon_core.model.coding import named_rows
 from reanon_core.model.errors import InvalidSnapshot, Problem
-from reanon_dagster.sources.kinds.column_names import require_once
-from reanon_dagster.sources.kinds.exact_ids import with_exact_ids
-from reanon_dagster.sources.kinds.extra_packages import extra_package
+from reanon_dagster.sources.kinds.column_rules import require_once, with_exact_ids
 from reanon_dagster.sources.kinds.size_limit import require_size
+from reanon_dagster.sources.kinds.source import extra_package
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,23 +1,66 @@
-"""The formats of files by the ending of their names. A new format is a line here."""
+"""The formats of files: the keys that say how they are read, and the readers by the ending of a name.
 
+A new format is a line here.
+"""
+
+import codecs
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from reanon_dagster.sources.kinds.arrow_files import read_arrow
-from reanon_dagster.sources.kinds.compressed_files import CODECS, decompressed
-from reanon_dagster.sources.kinds.csv_files import read_csv
-from reanon_dagster.sources.kinds.csv_streams import csv_batches
+from pydantic import Field, field_validator
+
+from reanon_dagster.series.field_types import Text, typed
+from reanon_dagster.series.memory_size import Size
+from reanon_dagster.sources.kinds.columnar_files import parquet_batches, read_arrow, read_parquet
+from reanon_dagster.sources.kinds.csv_files import csv_batches, read_csv
 from reanon_dagster.sources.kinds.excel_files import read_excel
-from reanon_dagster.sources.kinds.file_keys import FileKeys
-from reanon_dagster.sources.kinds.parquet_files import parquet_batches, read_parquet
-from reanon_dagster.sources.kinds.size_limit import most_bytes
+from reanon_dagster.sources.kinds.size_limit import CODECS, decompressed, most_bytes
+from reanon_dagster.sources.kinds.source import Source, StreamedFile
 from reanon_dagster.sources.kinds.stata_spss_sas_files import PROGRAMS, read_statistics_file
-from reanon_dagster.sources.kinds.streamed_file import StreamedFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+class FileKeys(Source):
+    """How the files of a source are read."""
+
+    separator: Text = Field(default=",", description='The character between two values of a csv line; "tab" for a tab.')
+    encoding: Text = Field(default="utf-8", description="The encoding of a csv file.")
+    sheet: Text | None = Field(default=None, description="The sheet of an Excel workbook. Default: its only sheet.")
+    labels: bool = Field(
+        default=True,
+        description="Whether Stata and SPSS columns with value labels are read as those labels; otherwise as numbers.",
+    )
+    max_size: Size | None = Field(
+        default=None,
+        description="How much a compressed file may unpack to, such as 4GB. Default: half of the memory that is free.",
+    )
+
+    @field_validator("separator")
+    @classmethod
+    def _one_character(cls, value: str) -> str:
+        value = "\t" if value in {"tab", "\\t"} else value
+        if len(value) != 1 or not value.isascii():
+            raise ValueError('be one character, such as , or ; or "tab"')
+        return value
+
+    @field_validator("encoding")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        try:
+            codecs.lookup(value)
+        except LookupError:
+            raise ValueError("be an encoding that Python knows, such as utf-8 or latin-1") from None
+        return value
+
+    @field_validator("labels", mode="before")
+    @classmethod
+    def _typed(cls, value: object) -> object:
+        return typed(value)
+
 
 Columns: TypeAlias = "tuple[pa.Table, list[str]]"
 Reader: TypeAlias = Callable[[FileKeys, bytes, Sequence[str], str], Columns]

@@ -2,23 +2,40 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
+from urllib.parse import unquote
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from reanon_core.model.errors import InvalidSnapshot, Problem
+from reanon_core.model.errors import InvalidSnapshot, Problem, require
 from reanon_dagster.series.field_types import ProblemError, Texts
-from reanon_dagster.sources.kinds.file_formats import FORMATS, STREAMS, ending_of
-from reanon_dagster.sources.kinds.file_keys import FileKeys
-from reanon_dagster.sources.kinds.file_paths import FoundFile, found_files, is_pattern
-from reanon_dagster.sources.kinds.joined_tables import joined
-from reanon_dagster.sources.kinds.parquet_files import parquet_rows
-from reanon_dagster.sources.kinds.source import PLACEHOLDER, SourceBatches, SourceTable, file_version, relative
-from reanon_dagster.sources.kinds.streamed_file import StreamedFile
+from reanon_dagster.sources.kinds.columnar_files import parquet_rows
+from reanon_dagster.sources.kinds.file_formats import FORMATS, STREAMS, FileKeys, ending_of
+from reanon_dagster.sources.kinds.source import (
+    PLACEHOLDER,
+    SourceBatches,
+    SourceTable,
+    StreamedFile,
+    file_version,
+    relative,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+"""How a folder is called whose rows have no value in the partitioned column."""
+
+
+@dataclass(frozen=True)
+class FoundFile:
+    """A file of a snapshot, and the columns that the names of its folders hold."""
+
+    path: Path
+    partition: Mapping[str, str | None] = field(default_factory=dict)
 
 
 SHORTEST_ROW = 16
@@ -241,3 +258,80 @@ def _most_rows(path: Path) -> int:
     except OSError:  # whoever reads it says what is wrong
         return 0
     return size * (COMPRESSION if path.suffix.lower() in {".gz", ".zst"} else 1) // SHORTEST_ROW
+
+
+def found_files(folder: Path, path: str, release: str) -> list[FoundFile]:
+    """The files of a release that are there, in the order of their names."""
+    text = path.replace(PLACEHOLDER, release)
+    if is_pattern(path):
+        # Unlike a Path, this takes an absolute pattern and leaves the hidden files of writers out.
+        found = glob(text.replace("[", "[[]"), root_dir=folder, recursive=True)  # noqa: PTH207
+        return [FoundFile(folder / one) for one in sorted(found) if (folder / one).is_file()]
+    place = folder / text
+    if place.is_dir() and (path.endswith("/") or place.suffix.lower() == ".parquet"):
+        return sorted(_parquet_files(place), key=lambda one: one.path)
+    return [FoundFile(place)] if place.exists() else []
+
+
+def is_pattern(path: str) -> bool:
+    """Whether a path stands for all files that match it."""
+    return "*" in path or "?" in path
+
+
+def _parquet_files(folder: Path) -> Iterator[FoundFile]:
+    """The parquet files of a folder and of its folders; what begins with _ or . is a writer's own."""
+    for path in folder.rglob("*.parquet"):
+        parts = path.relative_to(folder).parts
+        if path.is_file() and not any(part.startswith(("_", ".")) for part in parts):
+            yield FoundFile(path, dict(_partition(part) for part in parts[:-1] if "=" in part))
+
+
+def _partition(name: str) -> tuple[str, str | None]:
+    """The column and the value that a folder such as sex=f stands for."""
+    column, _, value = name.partition("=")
+    return unquote(column), None if value == _NULL else unquote(value)
+
+
+def joined(tables: Sequence["pa.Table"], labels: Sequence[str]) -> "pa.Table":
+    """All rows, file after file.
+
+    Raises: InvalidSnapshot if a column is in some files only, or has types that do not go together.
+    """
+    import pyarrow as pa
+
+    require(list(_different_columns(tables, labels)), InvalidSnapshot)
+    names = tables[0].column_names
+    types = {name: _common_type([table[name].type for table in tables]) for name in names}
+    clashes = [name for name, kind in types.items() if kind is None]
+    if clashes:
+        shown = [f"{name}: {', '.join(sorted({str(table[name].type) for table in tables}))}" for name in clashes]
+        rule = "have columns of the same types"
+        raise InvalidSnapshot(Problem(f"the files {labels[0]} to {labels[-1]}", rule, help="; ".join(shown)))
+    schema = pa.schema([(name, types[name]) for name in names])
+    return pa.concat_tables([table.select(names).cast(schema) for table in tables])
+
+
+def _different_columns(tables: Sequence["pa.Table"], labels: Sequence[str]) -> list[Problem]:
+    """The files whose columns are not those of the first."""
+    first = set(tables[0].column_names)
+    return [
+        Problem(label, f"have the same columns as {labels[0]}", ", ".join(sorted(first ^ set(table.column_names))))
+        for table, label in zip(tables[1:], labels[1:], strict=True)
+        if set(table.column_names) != first
+    ]
+
+
+def _common_type(types: Sequence["pa.DataType"]) -> "pa.DataType | None":
+    """A type that holds the values of all these types exactly; None if there is none."""
+    import pyarrow as pa
+
+    plain = {kind.value_type if pa.types.is_dictionary(kind) else kind for kind in types}
+    plain = {kind for kind in plain if not pa.types.is_null(kind)} or {pa.null()}
+    if len(plain) == 1:
+        return plain.pop()
+    if all(pa.types.is_integer(kind) and kind != pa.uint64() for kind in plain):
+        return pa.int64()
+    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    if all(any(is_text(kind) for is_text in texts) for kind in plain):
+        return pa.large_string()
+    return None

@@ -13,10 +13,8 @@ from reanon_core.model.errors import InvalidSnapshot, Problem
 from reanon_dagster.series.field_types import ProblemError, Text
 from reanon_dagster.series.memory_size import Size
 from reanon_dagster.sources.kinds.csv_files import read_csv
-from reanon_dagster.sources.kinds.extra_packages import extra_package
-from reanon_dagster.sources.kinds.query_text import NOTE, Query
 from reanon_dagster.sources.kinds.size_limit import most_bytes, require_size
-from reanon_dagster.sources.kinds.source import PLACEHOLDER, Source, SourceTable
+from reanon_dagster.sources.kinds.source import NOTE, PLACEHOLDER, Query, Source, SourceTable, extra_package
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,12 +1,14 @@
-"""What every kind of source does: find, date, read and describe the snapshot of a release."""
+"""What every kind of source does: find, date, read and describe the snapshot of a release; and what several share."""
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from reanon_core.model.errors import InvalidSnapshot, Problem
 from reanon_dagster.series.field_types import Part, Text
@@ -153,3 +155,57 @@ def file_version(path: Path) -> str:
     """
     seen = path.stat()
     return f"{seen.st_mtime_ns}:{seen.st_size}"
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedFile:
+    """What is known of a file before its rows are read, and how to read them."""
+
+    schema: "pa.Schema"
+    """Those of the requested columns that exist."""
+    names: Sequence[str]
+    """The names of all columns."""
+    digest: str
+    """The sha256 of the file's bytes."""
+    rows: int
+    """The file has at most so many rows."""
+    size: int
+    """The bytes of the file, without compression of the whole."""
+    batches: "Callable[[int], Iterator[pa.Table]]"
+    """From a number of rows to batches of at most so many, in order."""
+
+
+def file_digest(path: Path) -> str:
+    """The sha256 of a file's bytes, read in blocks.
+
+    Raises: OSError.
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+NOTE = "The release's name replaces `{release}` in the query as it is: write the quotes yourself, `'{release}'`."
+
+
+def _with_placeholder(value: str) -> str:
+    if PLACEHOLDER not in value:
+        raise ValueError("contain {release}; such as select * from visits where quarter = '{release}'")
+    return value.rstrip().rstrip(";")
+
+
+Query: TypeAlias = Annotated[Text, AfterValidator(_with_placeholder)]
+"""The text of a query with a place for the release's name, without a semicolon at its end."""
+
+
+def extra_package(name: str, extra: str, what: str) -> Any:
+    """The package of this name.
+
+    Raises: InvalidSnapshot if it is not installed.
+    """
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != name.partition(".")[0]:
+            raise  # the package is there, and what it needs is not
+        rule = f"be read with the package {name}, which is not installed"
+        raise InvalidSnapshot(Problem(what, rule, help=f"reading it needs reanon[{extra}]")) from None

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import InvalidSnapshot, Problem
-from reanon_dagster.sources.kinds.exact_ids import with_exact_ids
-from reanon_dagster.sources.kinds.extra_packages import extra_package
+from reanon_dagster.sources.kinds.column_rules import with_exact_ids
 from reanon_dagster.sources.kinds.readstat_process import column_names, parse_apart
+from reanon_dagster.sources.kinds.source import extra_package
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,7 +16,7 @@ from builders.private_texts import private_texts
 from builders.series import correct, ineligible, lively, people, write_series
 from dagster._serdes import serialize_value
 
-from reanon_dagster.assets.plots import history_plot
+from reanon_dagster.assets.metadata import history_plot
 from reanon_dagster.definitions import ROOT
 from reanon_dagster.releasing import computation
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from builders.series import DISEASES, SERIES, lively, plainly_published, write_series
 
-from reanon_dagster.backup import folder_exchange
+from reanon_dagster.backup import series_restore
 from reanon_dagster.cli import main
 from reanon_dagster.storage import connection
 from reanon_dagster.storage.connection import STORE
@@ -173,14 +173,14 @@ def test_an_interruption_at_the_exchange_leaves_one_whole_folder_and_loses_none(
 ) -> None:
     backup = backed_up(clinic, "b")
     (private(clinic) / "marker").touch()
-    real = folder_exchange._exchanged
+    real = series_restore._exchanged
 
     def interrupted(one: Path, other: Path) -> bool:
         if step == "after":
             real(one, other)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(folder_exchange, "_exchanged", interrupted)
+    monkeypatch.setattr(series_restore, "_exchanged", interrupted)
     assert main(["restore", str(clinic), "--from", backup]) == 130
     assert (private(clinic) / "marker").exists() == (step == "before")
     assert len([path for path in private(clinic).parent.iterdir() if (path / "marker").exists()]) == 1
@@ -194,7 +194,7 @@ def test_a_kill_leaves_the_old_or_the_new_folder_in_place(clinic: Path) -> None:
     run = textwrap.dedent("""
         import os, sys
         from pathlib import Path
-        from reanon_dagster.backup import folder_exchange
+        from reanon_dagster.backup import series_restore
         from reanon_dagster.cli import main
         left = int(sys.argv[1])
         def counted(call):
@@ -210,7 +210,7 @@ def test_a_kill_leaves_the_old_or_the_new_folder_in_place(clinic: Path) -> None:
                 return found
             return wrapped
         Path.rename = counted(Path.rename)
-        folder_exchange._exchanged = counted(folder_exchange._exchanged)
+        series_restore._exchanged = counted(series_restore._exchanged)
         sys.exit(main(["restore", *sys.argv[2:]]))
     """)
     for kill in range(5):
@@ -233,7 +233,7 @@ def test_where_the_system_cannot_exchange_folders_they_are_renamed(
     clinic: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backup = backed_up(clinic, "b")
-    monkeypatch.setattr(folder_exchange, "_exchanged", lambda *_: False)
+    monkeypatch.setattr(series_restore, "_exchanged", lambda *_: False)
     assert main(["restore", str(clinic), "--from", backup, "--quiet"]) == 0
     assert len(put_aside(clinic)) == 1
     assert main(["status", str(clinic), "--quiet"]) == 0

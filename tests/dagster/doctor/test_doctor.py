@@ -169,7 +169,7 @@ def test_a_series_that_was_never_published_is_sound(tmp_path: Path) -> None:
 
 
 def test_free_blocks_are_given_back(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reanon_dagster.doctor.store.FREE", -1.0)
+    monkeypatch.setattr("reanon_dagster.doctor.private_files.FREE", -1.0)
     store = folder / "private" / "clinic" / "store.duckdb"
     code, found = doctor(folder)
     assert (code, found["free blocks of the store"]) == (0, {"repaired"})

@@ -13,7 +13,7 @@ from builders.series import SERIES, lively, people, write_series
 
 from reanon_dagster.cli import main
 from reanon_dagster.documents.release_documents import RELEASE_DOCUMENTS, SERIES_DOCUMENTS
-from reanon_dagster.series.releases_config import RESERVED
+from reanon_dagster.series.config import RESERVED
 from reanon_dagster.storage import published_folder
 
 DOCUMENTS = ("README.md", "datapackage.json")

@@ -18,8 +18,8 @@ from reanon_dagster.expectations.evaluation import (
     expectation_problems,
     failed_expectations,
     load_great_expectations,
+    raw_frame,
 )
-from reanon_dagster.expectations.raw_frame import raw_frame
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.sources.snapshot_reader import read_raw_table
 

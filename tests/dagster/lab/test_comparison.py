@@ -16,8 +16,7 @@ from reanon_core.precompile import snapshots
 from reanon_dagster.cli import main
 from reanon_dagster.lab import comparison, comparison_run
 from reanon_dagster.lab.comparison import Outcome
-from reanon_dagster.lab.comparison_document import answer_summary
-from reanon_dagster.lab.pareto import pareto_front
+from reanon_dagster.lab.comparison_document import answer_summary, pareto_front
 
 Cells = dict[tuple[str, str], dict[str, Any]]
 QUICK = [name for name in ATTACKS if name not in {"risk", "algorithm"}]

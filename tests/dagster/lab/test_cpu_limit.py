@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reanon_dagster.lab import comparison
-from reanon_dagster.lab.cpu_limit import OutOfTime, cpu_limit
+from reanon_dagster.lab.comparison import OutOfTime, cpu_limit
 
 
 def work(seconds: float) -> None:

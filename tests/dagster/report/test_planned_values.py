@@ -8,7 +8,7 @@ import pytest
 from builders.series import SERIES, lively, write_series
 
 from reanon_dagster.cli import main
-from reanon_dagster.report.planned_values import planned_values
+from reanon_dagster.report.ledger_numbers import planned_values
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened

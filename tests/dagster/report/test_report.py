@@ -19,8 +19,7 @@ from reanon_core.techniques.decoupled import decouple
 from reanon_dagster.cli import main
 from reanon_dagster.lab.baseline import exact_entry
 from reanon_dagster.report.exposure import candidates_over_time, exposed_people
-from reanon_dagster.report.ledger_numbers import churn, example, naive_ledger
-from reanon_dagster.report.margins import margins
+from reanon_dagster.report.ledger_numbers import churn, example, margins, naive_ledger
 from reanon_dagster.report.pages.public_page import promise_of
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.storage import store_reader

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reanon_core.model.errors import InvalidParameter
-from reanon_dagster.series.cadence import CADENCES
-from reanon_dagster.series.calendar import Calendar, CronCalendar, NamedCalendar, Period, RegularCalendar
+from reanon_dagster.series.calendar import CADENCES, Calendar, CronCalendar, NamedCalendar, Period, RegularCalendar
 from reanon_dagster.series.cron import parse_cron
 
 DAYS = st.dates(date(1900, 1, 1), date(2200, 1, 1))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reanon_core.model.errors import InvalidSchema
-from reanon_dagster.series.yaml_text import LARGEST, read_yaml
+from reanon_dagster.series.series_file import LARGEST, read_yaml
 
 BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9)

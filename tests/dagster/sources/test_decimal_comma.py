@@ -2,7 +2,7 @@
 
 import pytest
 
-from reanon_dagster.sources.decimal_comma import Ambiguous, with_decimal_points
+from reanon_dagster.sources.value_notation import Ambiguous, with_decimal_points
 
 
 @pytest.mark.parametrize(

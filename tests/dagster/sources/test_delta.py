@@ -12,7 +12,7 @@ from builders.snapshots import KEY, person, rows, sentences_of
 from reanon_core.model.errors import InvalidSchema
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
-from reanon_dagster.sources.kinds import extra_packages
+from reanon_dagster.sources.kinds import source as source_kind
 from reanon_dagster.sources.snapshot_location import snapshot_exists, snapshot_version
 from reanon_dagster.sources.snapshot_reader import read_snapshot, snapshot_digest
 
@@ -108,7 +108,7 @@ def test_without_the_package_a_sentence_says_which_extra_to_install(
     def absent(name: str) -> None:
         raise ModuleNotFoundError(name=name)
 
-    monkeypatch.setattr(extra_packages, "import_module", absent)
+    monkeypatch.setattr(source_kind, "import_module", absent)
     (told,) = sentences_of(read_snapshot, series(tmp_path), "r1", KEY, ())
     assert told.endswith("which is not installed; reading it needs reanon[delta]")
 

@@ -15,7 +15,8 @@ from builders.snapshots import KEY, person, rows, sentences_of
 from reanon_core.model.arrays import MISSING
 from reanon_core.model.errors import InvalidSnapshot
 from reanon_dagster.series.series import Series
-from reanon_dagster.sources.kinds import extra_packages, readstat_process
+from reanon_dagster.sources.kinds import readstat_process
+from reanon_dagster.sources.kinds import source as source_kind
 from reanon_dagster.sources.snapshot_reader import read_snapshot
 
 ENDINGS = ("xlsx", "dta", "sav", "xpt")
@@ -127,7 +128,7 @@ def test_without_the_package_a_sentence_says_which_extra_to_install(
         raise ModuleNotFoundError(name=name)
 
     (tmp_path / f"r1.{ending}").write_bytes(b"whatever it is")
-    monkeypatch.setattr(extra_packages, "import_module", absent)
+    monkeypatch.setattr(source_kind, "import_module", absent)
     extra = {"xlsx": "excel", "dta": "stata", "sav": "spss", "xpt": "sas"}[ending]
     assert refusal(tmp_path, ending).endswith(f"which is not installed; reading it needs reanon[{extra}]")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reanon_core.model.errors import InvalidSnapshot
 from reanon_core.model.snapshot import Snapshot
 from reanon_dagster.series.series_file import load_series
-from reanon_dagster.sources.kinds.parquet_files import read_parquet
+from reanon_dagster.sources.kinds.columnar_files import read_parquet
 from reanon_dagster.sources.snapshot_reader import read_snapshot
 
 TOWNS = ["Aachen", "Bonn", "Köln", "Ulm"]

@@ -15,7 +15,7 @@ from builders.source_kinds import CSV, Frames, SourceKind, clinic, publish
 from reanon_dagster.cli import main
 from reanon_dagster.definitions import ROOT
 from reanon_dagster.series.series import Series
-from reanon_dagster.sources.kinds import extra_packages
+from reanon_dagster.sources.kinds import source as source_kind
 from reanon_dagster.sources.snapshot_location import snapshot_exists, snapshot_version
 from reanon_dagster.sources.snapshot_reader import read_snapshot, snapshot_digest
 
@@ -231,7 +231,7 @@ def test_without_the_variable_or_the_package_a_sentence_says_so(tmp_path: Path, 
     def absent(name: str) -> None:
         raise ModuleNotFoundError(name=name)
 
-    monkeypatch.setattr(extra_packages, "import_module", absent)
+    monkeypatch.setattr(source_kind, "import_module", absent)
     assert refusal(tmp_path).endswith("reading it needs reanon[postgres-source]")
 
 

@@ -16,7 +16,7 @@ from reanon_core.model import arrays
 from reanon_core.model.packing import pack, unpack
 from reanon_dagster.releasing.release import publish_release
 from reanon_dagster.series.series_file import load_series
-from reanon_dagster.storage import array_tables, memory_tables
+from reanon_dagster.storage import memory_tables
 from reanon_dagster.storage.memory_tables import (
     IN_TABLE,
     divided,
@@ -84,8 +84,8 @@ def test_arrays_with_an_entry_for_each_person_become_columns_and_come_back() -> 
 def test_long_arrays_have_tables_of_their_own_and_come_back(
     rows: int, mapped: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(array_tables, "NUMBERS_WORTH_A_TABLE", 6)
-    monkeypatch.setattr(array_tables, "ROWS_AT_ONCE", rows)
+    monkeypatch.setattr(memory_tables, "NUMBERS_WORTH_A_TABLE", 6)
+    monkeypatch.setattr(memory_tables, "ROWS_AT_ONCE", rows)
     monkeypatch.setattr(arrays, "SLICE", rows)
     memory = {
         "persons": np.arange(5),
@@ -107,7 +107,7 @@ def test_long_arrays_have_tables_of_their_own_and_come_back(
 
 
 def test_a_table_of_an_array_that_is_no_longer_long_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(array_tables, "NUMBERS_WORTH_A_TABLE", 6)
+    monkeypatch.setattr(memory_tables, "NUMBERS_WORTH_A_TABLE", 6)
     with new_store() as store:
         write_memory(store, 0, "linear", {"weight": np.arange(6.0)})
         write_state(store, 0, {"weight": np.arange(7.0), "entry": np.arange(7)})
@@ -129,7 +129,7 @@ def test_every_technique_publishes_the_same_from_tables(
     files, kept = [], []
     for people in (10**6, 1):
         monkeypatch.setattr(memory_tables, "PEOPLE_WORTH_A_TABLE", people)
-        monkeypatch.setattr(array_tables, "NUMBERS_WORTH_A_TABLE", people)
+        monkeypatch.setattr(memory_tables, "NUMBERS_WORTH_A_TABLE", people)
         folder = tmp_path / str(people)
         folder.mkdir()
         assert backfill(write(case, folder)) == 0
@@ -150,7 +150,7 @@ def test_every_technique_publishes_the_same_from_tables(
 def test_the_tables_of_a_check_that_a_series_no_longer_has_are_dropped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(array_tables, "NUMBERS_WORTH_A_TABLE", 1)
+    monkeypatch.setattr(memory_tables, "NUMBERS_WORTH_A_TABLE", 1)
     text = SERIES.replace("{name: m-invariance, m: 3}", "{name: js-reduce, k: 3, t: 0.9, j: 2}")
     path = write_series(tmp_path, text=f"{text}checks: [{{name: k-over-history, k: 2}}]\n", snapshots=lively(2))
     publish_release(load_series(path), "r1", date(2030, 1, 1))
@@ -160,7 +160,7 @@ def test_the_tables_of_a_check_that_a_series_no_longer_has_are_dropped(
         if release:
             publish_release(load_series(path), release, date(2030, 1, 1))
         with duckdb.connect(str(load_series(path).private_folder / "store.duckdb"), read_only=True) as store:
-            tables = array_tables.private_tables(store)
+            tables = memory_tables.private_tables(store)
         owners.append({table.partition(" of ")[2] for table in tables if " of " in table})
     assert owners == [{"state", "js-divergence", "k-over-history"}, {"state", "js-divergence"}]
 

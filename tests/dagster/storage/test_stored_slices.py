@@ -17,11 +17,10 @@ from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.releasing.snapshot_intake import read_release, read_release_columns
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.sources.snapshot_columns import kept_in_columns
-from reanon_dagster.storage import array_tables, memory_tables
+from reanon_dagster.storage import memory_tables
 from reanon_dagster.storage.connection import opened
-from reanon_dagster.storage.people_counts import counted_among
 from reanon_dagster.storage.pseudonym_key import keep_key
-from reanon_dagster.storage.series_store import create_store
+from reanon_dagster.storage.series_store import counted_among, create_store
 
 MEMORY = {
     "version": 1,
@@ -36,7 +35,7 @@ MEMORY = {
 @pytest.fixture
 def small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrays, "SLICE", 10)
-    monkeypatch.setattr(array_tables, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(memory_tables, "ROWS_AT_ONCE", 7)
     monkeypatch.setattr(memory_tables, "PEOPLE_WORTH_A_TABLE", 1)
 
 

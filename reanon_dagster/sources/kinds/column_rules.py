@@ -1,5 +1,6 @@
-"""Ids from formats that keep every number as floating point: exact whole numbers, or a refusal."""
+"""Rules for the columns of every table: each is there once, and ids are exact."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +10,17 @@ from reanon_core.model.errors import InvalidSnapshot, Problem
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+def require_once(names: Sequence[str], columns: Sequence[str], label: str) -> None:
+    """Refuse a table that has one of these columns more than once.
+
+    Raises: InvalidSnapshot.
+    """
+    twice = [name for name in dict.fromkeys(columns) if names.count(name) > 1]
+    if twice:
+        raise InvalidSnapshot(Problem(label, "have every column once", ", ".join(twice)))
+
 
 LARGEST_EXACT = 2**53 - 1
 """Up to here every whole number is a floating point number of its own."""

@@ -1,4 +1,4 @@
-"""The notations of generalized values: a value, an interval, a set, masked digits, a node's label, or * for any.
+"""The notations of values: one value, an interval, a set, masked digits, a node's label, * for any; decimal commas.
 
 Ends are exact positions on the column's grid, so an interval whose ends lie between two values, such as R's
 (19.9, 30.5], covers exactly the values inside it.
@@ -16,7 +16,6 @@ from typing import NamedTuple
 from reanon_core.model.coding import LEAST_CODE, MOST_CODE, plain
 from reanon_core.model.release import NONE_MISSING, SOME_MISSING
 from reanon_core.model.schema import Kind, Missing, QuasiIdentifier
-from reanon_dagster.sources.decimal_comma import Ambiguous, with_decimal_points
 
 _NUMBER = re.compile(r"[+-]?(\d{1,40}\.?\d{0,40}|\.\d{1,40})([eE][+-]?\d{1,2})?", re.ASCII)
 _INFINITY = re.compile(r"[+-]?(inf|infinity|∞)", re.IGNORECASE)
@@ -229,3 +228,48 @@ def _any_notation(column: QuasiIdentifier) -> str:
         Kind.CATEGORICAL: "[first, last]",
     }[column.kind]
     return f"{_one_value(column)}, an interval such as {shown}, or * for any value"
+
+
+_THOUSANDS = re.compile(r"(?<![\d.])\d{1,3}(\.\d{3})+(?![\d.])", re.ASCII)
+_POINTED = re.compile(r"\d+(?:\.\d+)+", re.ASCII)
+_DECIMAL = re.compile(r"(?<=\d),(?=\d)", re.ASCII)
+_ENCLOSED = re.compile(r"([\[(\]{])(.+)([\])\[}])", re.DOTALL)
+_SEPARATED = re.compile(r";|,\s|\s,|\.\.|\sto\s|(?<=[\d*])\s?[-–]", re.ASCII)
+"""What separates the two ends of an interval, or the members of a set, beside a comma without a space."""
+
+_ONE_WAY = "be readable in one way"
+
+
+class Ambiguous(ValueError):
+    """A number whose point or comma has two readings. Its message is the rule that the text breaks."""
+
+
+def with_decimal_points(text: str) -> str:
+    """The same number, interval or set with decimal points.
+
+    R writes the intervals of cut() with points and one comma without a space, (19.956,31.4], whatever the decimal mark
+    of the file.
+
+    Raises: Ambiguous.
+    """
+    enclosed = _ENCLOSED.fullmatch(text.strip())
+    commas = [] if enclosed is None else [found.start() for found in _DECIMAL.finditer(enclosed[2])]
+    separated = enclosed is None or _SEPARATED.search(enclosed[2]) is not None
+    if enclosed is not None and not separated and len(commas) == 1 and _has_decimal_points(enclosed):
+        return text
+    if _THOUSANDS.search(text):
+        raise Ambiguous(f"{_ONE_WAY}: with decimal commas, a point before three digits may group thousands")
+    if enclosed is None or separated:
+        return _DECIMAL.sub(".", text)
+    if len(commas) == 3:
+        inner = f"{enclosed[2][: commas[1]]}; {enclosed[2][commas[1] + 1 :]}"
+        return f"{enclosed[1]}{_DECIMAL.sub('.', inner)}{enclosed[3]}"
+    if len(commas) > 1 or (commas and enclosed[1] == "{"):
+        raise Ambiguous(f"{_ONE_WAY}: write a space or a semicolon between two numbers with decimal commas")
+    return text
+
+
+def _has_decimal_points(interval: re.Match[str]) -> bool:
+    """Whether the points of an interval with one comma are decimal points: R wrote it, or no thousands end there."""
+    half_open = interval[1] + interval[3] in {"(]", "[)"}
+    return half_open or any(not _THOUSANDS.fullmatch(number) for number in _POINTED.findall(interval[2]))

@@ -136,10 +136,24 @@ class _Version(argparse.Action):
         parser.exit()
 
 
+class _Several(argparse.Action):
+    """A list with commas, which may also be given a part at a time."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,  # noqa: ARG002
+    ) -> None:
+        before = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, values if before is None else f"{before},{values}")
+
+
 def _add_audit(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     audit = _command(commands, "audit", "run checks and attacks on the whole history and print the results")
     audit.add_argument("series", type=Path, nargs="?", metavar="SERIES.yaml", help="a series that reanon publishes")
-    audit.add_argument("--attack", metavar="A,B", help="only these attacks")
+    audit.add_argument("--attack", metavar="A,B", action=_Several, help="only these attacks")
     _json(audit)
     audit.add_argument("--releases", type=Path, nargs="+", metavar="F", help="releases made elsewhere, in order")
     audit.add_argument(
@@ -201,9 +215,9 @@ def _compare_and_report(commands: "argparse._SubParsersAction[argparse.ArgumentP
         commands, "compare", "compare techniques and naive baselines on the snapshots on disk; nothing is published"
     )
     _series(compare)
-    compare.add_argument("--technique", metavar="A,B", help="only these techniques and baselines")
-    compare.add_argument("--attack", metavar="A,B", help="only these attacks")
-    compare.add_argument("--metric", metavar="A,B", help="only these metrics")
+    compare.add_argument("--technique", metavar="A,B", action=_Several, help="only these techniques and baselines")
+    compare.add_argument("--attack", metavar="A,B", action=_Several, help="only these attacks")
+    compare.add_argument("--metric", metavar="A,B", action=_Several, help="only these metrics")
     compare.add_argument("--json", type=Path, metavar="F", help="also write the results to this file (private)")
     compare.add_argument("--html", type=Path, metavar="F", help="also write a page with pictures (private)")
 
@@ -213,7 +227,7 @@ def _compare_and_report(commands: "argparse._SubParsersAction[argparse.ArgumentP
     _series(report)
     report.add_argument("--release", metavar="R", help="the release to report on; without it, the latest")
     report.add_argument("--out", type=Path, metavar="F", help="the file to write; default: in the private folder")
-    report.add_argument("--attack", metavar="A,B", help="only these attacks, in the internal report")
+    report.add_argument("--attack", metavar="A,B", action=_Several, help="only these attacks, in the internal report")
     report.add_argument("--public", action="store_true", help="the version that is computed from public data alone")
 
 

@@ -11,7 +11,7 @@ import pytest
 from builders.independent import problems
 from builders.series import DISEASES, SERIES, begin, lively, people, plainly_published, write_series
 
-from reanon_dagster.cli import main
+from reanon_dagster.cli import main, parser
 
 
 @pytest.fixture
@@ -298,3 +298,12 @@ def test_init_writes_an_example_that_publishes(tmp_path: Path, capsys: pytest.Ca
     assert main(["backfill", str(tmp_path / "mine" / "series.yaml")]) == 0
     assert main(["init", str(tmp_path / "mine")]) == 2
     assert "Traceback" not in said(capsys)[1]
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [("audit", "attack"), ("compare", "technique"), ("compare", "attack"), ("compare", "metric"), ("report", "attack")],
+)
+def test_a_list_may_be_given_a_part_at_a_time(command: str, option: str) -> None:
+    told = parser().parse_args([command, "series.yaml", f"--{option}", "a,b", f"--{option}", "c"])
+    assert getattr(told, option) == "a,b,c"

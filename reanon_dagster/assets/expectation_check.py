@@ -7,7 +7,7 @@ import dagster as dg
 from reanon_core.model.errors import ReanonError
 from reanon_dagster.asset_checks.verdicts import spec
 from reanon_dagster.assets.series_assets import SeriesAssets
-from reanon_dagster.releasing.steward_expectations import require_expectations
+from reanon_dagster.releasing.snapshot_intake import require_expectations
 from reanon_dagster.series.series import Series
 from reanon_dagster.sources.snapshot_reader import read_raw_table
 

@@ -30,7 +30,7 @@ from reanon_dagster.releasing.release import publish_release
 from reanon_dagster.releasing.release_order import awaited
 from reanon_dagster.releasing.release_suites import JUDGED, PUBLISHED, DataDocs
 from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
-from reanon_dagster.releasing.steward_expectations import ExpectationsFailed
+from reanon_dagster.releasing.snapshot_intake import ExpectationsFailed
 from reanon_dagster.resources import SeriesEnvironment
 from reanon_dagster.series.series import Series
 from reanon_dagster.sources.snapshot_location import SnapshotMissing

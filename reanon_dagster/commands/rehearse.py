@@ -15,10 +15,10 @@ from reanon_dagster.lab.rehearsal import Rehearsal, RehearsedRelease, projected_
 from reanon_dagster.lab.snapshots_on_disk import SnapshotsOnDisk, gap_remarks, snapshots_on_disk
 from reanon_dagster.releasing.audited_ledger import AuditedLedger
 from reanon_dagster.releasing.evidence import attack_numbers, attacked_by, exposed_by
-from reanon_dagster.releasing.frozen_settings import require_unchanged
 from reanon_dagster.releasing.judged_candidate import Progress, checks_of
-from reanon_dagster.releasing.manifest_signature import require_signing_key
+from reanon_dagster.releasing.manifest import require_signing_key
 from reanon_dagster.releasing.query_error import MEANING, RELATIONS_MEANING, percentage, whole_percent
+from reanon_dagster.releasing.series_view import require_unchanged
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.sources.snapshot_location import missing

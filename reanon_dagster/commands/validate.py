@@ -21,8 +21,7 @@ from reanon_dagster.releasing.query_error import utility
 from reanon_dagster.releasing.release import make_candidate, require_no_gap
 from reanon_dagster.releasing.release_order import due_day, next_release
 from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
-from reanon_dagster.releasing.snapshot_intake import read_release
-from reanon_dagster.releasing.steward_expectations import expectation_errors
+from reanon_dagster.releasing.snapshot_intake import expectation_errors, read_release
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import examine_series
 from reanon_dagster.sources.snapshot_location import snapshot_exists, snapshot_place

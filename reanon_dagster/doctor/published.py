@@ -11,7 +11,7 @@ from reanon_core.model.errors import ReanonError
 from reanon_core.model.history import Published
 from reanon_dagster.doctor.remark import Outcome, Remark, mended
 from reanon_dagster.releasing.integrity import integrity_of
-from reanon_dagster.releasing.manifest_signature import sign_manifest
+from reanon_dagster.releasing.manifest import sign_manifest
 from reanon_dagster.releasing.recovery import is_interrupted, recover
 from reanon_dagster.releasing.series_heads import private_heads, public_head
 from reanon_dagster.storage import store_reader

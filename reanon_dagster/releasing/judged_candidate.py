@@ -15,8 +15,8 @@ from reanon_dagster.releasing.candidate import Candidate, digest
 from reanon_dagster.releasing.computation import Computation, InMemory
 from reanon_dagster.releasing.query_error import query_error, relations_kept
 from reanon_dagster.releasing.series_view import SeriesView
+from reanon_dagster.releasing.snapshot_intake import require_expectations
 from reanon_dagster.releasing.spreadsheet_formulas import formula_notes
-from reanon_dagster.releasing.steward_expectations import require_expectations
 from reanon_dagster.sources.snapshot_reader import Read
 from reanon_dagster.storage.pseudonym_key import check_value
 

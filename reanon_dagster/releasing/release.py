@@ -11,7 +11,7 @@ from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.computation import computation
 from reanon_dagster.releasing.gate import Pending, accept, require_acceptable
 from reanon_dagster.releasing.judged_candidate import Progress, judged_candidate, silent
-from reanon_dagster.releasing.manifest_signature import require_signing_key
+from reanon_dagster.releasing.manifest import require_signing_key
 from reanon_dagster.releasing.people_lists import write_refused_people
 from reanon_dagster.releasing.release_order import next_release, ready_release, require_next
 from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view

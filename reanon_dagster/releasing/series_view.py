@@ -1,5 +1,6 @@
-"""A series as its private store describes it: records at once, memory only when it is used."""
+"""A series as its private store describes it: records and frozen settings at once, memory only when it is used."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,11 +10,11 @@ from typing import TYPE_CHECKING
 from reanon_core.engine.column_folder import ColumnFolder
 from reanon_core.model.errors import Refused
 from reanon_core.protocols import Memory
-from reanon_dagster.releasing.frozen_settings import require_unchanged
 from reanon_dagster.releasing.halts import require_not_halted
 from reanon_dagster.releasing.integrity import compared, integrity_of, require_integrity
 from reanon_dagster.releasing.recovery import is_interrupted, recover
 from reanon_dagster.releasing.withdrawal import finish_withdrawals, unfinished_withdrawals
+from reanon_dagster.series.series import TECHNIQUE
 from reanon_dagster.storage import series_store
 from reanon_dagster.storage.pseudonym_key import pseudonym_key
 from reanon_dagster.storage.records import ReleaseRecord
@@ -138,3 +139,38 @@ def read_continuable_view(series: "Series", *, dry_run: bool = False) -> SeriesV
 
 def _seen(series: "Series") -> SeriesView:
     return SeriesView(series.private_folder, series_store.read_summary(series.private_folder))
+
+
+SAFE = (
+    "title, description, licence, contact, owners, publish.formats, expectations, additional checks, additional "
+    "releases.names at the end, releases.select and releases.columns of future releases"
+)
+
+
+def require_unchanged(series: "Series", frozen: str | None) -> None:
+    """Refuse a series file whose frozen settings differ from those of its first release.
+
+    Raises: Refused.
+    """
+    if frozen is None:
+        return
+    technique = series.technique
+    changeable = {f"{TECHNIQUE}{name}" for name in technique.changeable}
+    followers = {f"{TECHNIQUE}{name}": pairs for name, pairs in technique.declaration.followers.items()}
+    changes = {
+        key: values
+        for key, values in series.changes(json.loads(frozen)).items()
+        if key not in changeable and values not in followers.get(key, ())
+    }
+    if changes:
+        listed = "; ".join(f"{key} was {_shown(before)} and is {_shown(now)}" for key, (before, now) in changes.items())
+        allowed = [f"{key} from {old} to {new}" for key, pairs in followers.items() for old, new in sorted(pairs)]
+        raise Refused(
+            f"the first release of {series.name} froze its settings: {listed}. Restore them, or start a new series "
+            f"with another name under `series:`, which does not protect people against both series combined. "
+            f"Safe to change: {', '.join([SAFE, *sorted(changeable), *allowed])}"
+        )
+
+
+def _shown(value: object) -> str:
+    return "not set" if value is None else str(value)

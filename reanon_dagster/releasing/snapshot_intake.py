@@ -1,16 +1,24 @@
-"""The snapshot of a release, read with what the series knows, and refused where a later release builds on it."""
+"""The snapshot of a release, read with what the series knows, and what it must meet before anything is computed.
+
+It may not differ where a later release builds on it, and it must meet the steward's own expectations.
+"""
 
 from typing import TYPE_CHECKING
 
 from reanon_core.engine.column_folder import ColumnFolder
+from reanon_core.model.errors import InvalidSchema, Problem, Refused, counted
 from reanon_core.model.mark import marked
+from reanon_dagster.expectations.evaluation import expectation_problems, failed_expectations, raw_frame
 from reanon_dagster.releasing.memory_need import require_memory
 from reanon_dagster.releasing.release_order import require_same_input
 from reanon_dagster.releasing.series_view import SeriesView
+from reanon_dagster.series.expectations import CRITICAL
 from reanon_dagster.sources.snapshot_columns import kept_in_columns, read_snapshot_columns
 from reanon_dagster.sources.snapshot_reader import Read, read_snapshot, snapshot_digest
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from reanon_dagster.series.series import Series
 
 
@@ -51,3 +59,35 @@ def require_published_input(series: "Series", view: SeriesView) -> None:
     if view.may_be_cleaned(latest.release):
         return
     require_same_input(latest, snapshot_digest(series, latest.release, view.key))
+
+
+class ExpectationsFailed(Refused):
+    """A snapshot fails an expectation of the steward."""
+
+
+def expectation_errors(series: "Series | None") -> list[Problem]:
+    """What Great Expectations finds wrong with the types and arguments; it is loaded only if there are expectations."""
+    try:
+        return expectation_problems(series.expectations) if series else []
+    except InvalidSchema:  # a suite file that cannot be read: loading the series reports it
+        return []
+
+
+def require_expectations(series: "Series", release: str, raw: "pa.Table | None") -> tuple[str, ...]:
+    """Refuse a snapshot that fails a critical expectation, and return a sentence for each other one that it fails.
+
+    Raises: ExpectationsFailed; InvalidSchema if an expectation is wrong by itself or names a column that is not there.
+    """
+    if raw is None or not series.expectations:
+        return ()
+    failed = list(failed_expectations(raw_frame(raw, series), series.expectations))
+    critical = [sentence for one, sentence in failed if one.severity == CRITICAL]
+    if critical:
+        count = counted(len(critical), "expectation", "expectations")
+        raise ExpectationsFailed(
+            f"the snapshot of {release} fails {count}: {'; '.join(critical)}. "
+            f"Correct the snapshot, or change `expectations` in the series file"
+        )
+    return tuple(
+        f"the snapshot of {release} fails an expectation that only warns: {sentence}" for _, sentence in failed
+    )

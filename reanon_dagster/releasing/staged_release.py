@@ -12,8 +12,7 @@ from reanon_core.tables.release_table import published_tables
 from reanon_dagster.documents.public_release import PublicRelease, PublicSeries
 from reanon_dagster.documents.release_documents import Documents, documents_of_release, documents_of_series
 from reanon_dagster.releasing.candidate import Candidate
-from reanon_dagster.releasing.manifest import manifest_of, release_facts
-from reanon_dagster.releasing.manifest_signature import sign_manifest
+from reanon_dagster.releasing.manifest import manifest_of, release_facts, sign_manifest
 from reanon_dagster.report.pages.public_page import public_report
 from reanon_dagster.storage import published_folder
 

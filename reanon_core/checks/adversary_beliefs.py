@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reanon_core.checks.groups import hosting_groups
 from reanon_core.checks.growing_list import GrowingList
 from reanon_core.checks.posterior import GroupPosteriors
+from reanon_core.checks.readable import hosting_groups
 from reanon_core.checks.window_counts import WindowCounts
 from reanon_core.model.arrays import Bool, Float64, Int32, Int64
 from reanon_core.model.background import START, Background

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from reanon_core.checks.coded_memory import coded_memory
-from reanon_core.checks.groups import hosting_groups, unreadable, unreadable_verdict
+from reanon_core.checks.readable import hosting_groups, unreadable, unreadable_verdict
 from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.ledger import Entry

@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from reanon_core.checks.coded_memory import coded_memory
-from reanon_core.checks.groups import size_summary, unreadable, unreadable_verdict
 from reanon_core.checks.membership_table import Appearances, MembershipTable, same_values
+from reanon_core.checks.readable import unreadable, unreadable_verdict
 from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Int64
 from reanon_core.model.errors import InvalidParameter, Problem
@@ -117,5 +117,6 @@ class HcSafety:
         found = historical_correlations(known, entry.release.boxes.count, self.n)
         sizes = np.bincount(entry.release.group, minlength=entry.release.boxes.count)
         sentence = f"no two groups of different releases tie fewer than {self.n} people to as many others"
-        observed = {**size_summary(sizes), **found.observed}
+        smallest = int(sizes.min()) if len(sizes) else 0
+        observed = {"groups": len(sizes), "smallest group": smallest, **found.observed}
         return Verdict(self.name, found.unsafe == 0, found.unsafe, observed, sentence=sentence), known.packed()

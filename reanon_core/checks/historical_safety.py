@@ -6,10 +6,11 @@ from typing import ClassVar
 import numpy as np
 
 from reanon_core.checks.coded_memory import coded_memory
-from reanon_core.checks.groups import unreadable, unreadable_verdict
 from reanon_core.checks.hc_safety import historical_correlations
+from reanon_core.checks.judged_release import JudgedRelease, QueryCheck
+from reanon_core.checks.known_signatures import NO_ONE
 from reanon_core.checks.membership_table import MembershipTable
-from reanon_core.checks.signature_table import SignatureTable
+from reanon_core.checks.readable import unreadable_verdict
 from reanon_core.checks.weak_m_invariance import invariance_sentence, judge_invariance
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.ledger import Entry
@@ -18,7 +19,7 @@ from reanon_core.protocols import Memory
 
 
 @dataclass(frozen=True, kw_only=True)
-class HistoricalSafety:
+class HistoricalSafety(QueryCheck):
     """Weak m-invariance over the whole history, and every new group is hc-safe with degree n.
 
     Paper: [RB09] Definition 8.
@@ -49,22 +50,22 @@ class HistoricalSafety:
 
     def initial_memory(self) -> Memory:
         """The memory before the first release."""
-        return {**SignatureTable.empty().packed(), **_renamed(MembershipTable.empty().packed())}
+        return {**NO_ONE, **_renamed(MembershipTable.empty().packed())}
 
     @coded_memory
-    def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
+    def judge(self, release: JudgedRelease, memory: Memory) -> tuple[Verdict, Memory]:
         """Judge the groups by themselves, and against all earlier releases."""
-        if lost := unreadable(entry):
-            return unreadable_verdict(self.name, lost), memory
-        signatures = SignatureTable.restored(memory)
-        violations, observed, after = judge_invariance(entry, signatures, self.m, episodes=self.episodes)
+        if release.unreadable:
+            return unreadable_verdict(self.name, release.unreadable), memory
+        violations, observed, after = judge_invariance(release, memory, self.m, episodes=self.episodes)
+        entry = release.entry
         known = MembershipTable.restored(_original(memory)).extended(entry)
         found = historical_correlations(known, entry.release.boxes.count, self.n)
         over, longest = self._beyond_lifespan(known, entry)
         violations += found.unsafe + over
         observed = {**observed, **found.observed, "longest lifespan": longest}
         verdict = Verdict(self.name, violations == 0, violations, observed, sentence=self._sentence())
-        return verdict, {**after.packed(), **_renamed(known.packed())}
+        return verdict, {**after, **_renamed(known.packed())}
 
     def _beyond_lifespan(self, known: MembershipTable, entry: Entry) -> tuple[int, int]:
         """How many people of this release were published more often than allowed, and the longest lifespan.

@@ -7,7 +7,7 @@ import numpy as np
 
 from reanon_core.checks.adversary_beliefs import PastBeliefs, expected_values, revise_beliefs
 from reanon_core.checks.coded_memory import coded_memory
-from reanon_core.checks.groups import hosting_groups, unreadable, unreadable_verdict
+from reanon_core.checks.readable import hosting_groups, unreadable, unreadable_verdict
 from reanon_core.model.arrays import Float64, Int32, slices
 from reanon_core.model.background import Background
 from reanon_core.model.errors import InvalidParameter, Problem, require

@@ -3,17 +3,21 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from reanon_core.checks.groups import group_sizes, size_summary, unreadable, unreadable_verdict
+from reanon_core.checks.judged_release import JudgedRelease, QueryCheck
+from reanon_core.checks.readable import unreadable_verdict
 from reanon_core.model.errors import InvalidParameter, Problem
-from reanon_core.model.ledger import Entry
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
 
+SMALL = """
+SELECT count(*) AS groups, coalesce(min(size), 0) AS "smallest group",
+       count(*) FILTER (size < $k) AS "groups too small"
+FROM groups
+"""
+
 
 @dataclass(frozen=True, kw_only=True)
-class KAnonymity:
+class KAnonymity(QueryCheck):
     """Every group has at least k rows, counterfeits included.
 
     Paper: [XT07] Section 1, after Samarati and Sweeney.
@@ -34,17 +38,12 @@ class KAnonymity:
         """Empty, because each release is judged by itself."""
         return {}
 
-    def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
+    def judge(self, release: JudgedRelease, memory: Memory) -> tuple[Verdict, Memory]:
         """Count the groups that are too small."""
-        if lost := unreadable(entry):
-            return unreadable_verdict(self.name, lost), memory
-        sizes = group_sizes(entry.release)
-        small = int(np.count_nonzero(sizes < self.k))
-        verdict = Verdict(
-            self.name,
-            holds=small == 0,
-            violations=small,
-            observed={**size_summary(sizes), "groups too small": small},
-            sentence=f"every group has at least {self.k} rows",
-        )
-        return verdict, memory
+        if release.unreadable:
+            return unreadable_verdict(self.name, release.unreadable), memory
+        observed = release.numbers(SMALL, k=self.k)
+        small = int(observed["groups too small"])
+        return Verdict(
+            self.name, small == 0, small, observed, sentence=f"every group has at least {self.k} rows"
+        ), memory

@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from reanon_core.checks.coded_memory import coded_memory
-from reanon_core.checks.groups import unreadable, unreadable_verdict
-from reanon_core.checks.person_rows import unreadable_person_rows
 from reanon_core.checks.point_index import Sides, count_inside, index_people
+from reanon_core.checks.readable import unreadable, unreadable_person_rows, unreadable_verdict
 from reanon_core.model.arrays import MISSING, Int32, Int64
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.ledger import Entry

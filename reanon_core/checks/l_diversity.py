@@ -3,29 +3,27 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
-import numpy as np
-
-from reanon_core.checks.groups import (
-    distinct_values,
-    group_sizes,
-    largest_counts,
-    silent,
-    silent_verdict,
-    size_summary,
-    unreadable,
-    unreadable_verdict,
-    value_counts,
-)
+from reanon_core.checks.judged_release import JudgedRelease, QueryCheck
+from reanon_core.checks.readable import silent_verdict, unreadable_verdict
 from reanon_core.model.errors import InvalidParameter, Problem, require
-from reanon_core.model.ledger import Entry
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
 
 Form = Literal["distinct", "frequency"]
 
+POOR = {"distinct": "distinct_values < $ell", "frequency": "most * $ell > size OR size = 0"}
+"""A group without rows violates both."""
+DIVERSITY = """
+SELECT count(*) AS groups, coalesce(min(size), 0) AS "smallest group",
+       coalesce(min(distinct_values), 0) AS "fewest values",
+       coalesce(max(most / greatest(size, 1)), 0) AS "largest share",
+       count(*) FILTER ({poor}) AS "groups not diverse"
+FROM groups
+"""
+
 
 @dataclass(frozen=True, kw_only=True)
-class LDiversity:
+class LDiversity(QueryCheck):
     """Every group has at least ell sensitive values, or no value in more than one of ell rows.
 
     Paper: [XT07] Section 1, after Machanavajjhala et al.; the frequency form is the paper's "popular interpretation".
@@ -52,26 +50,17 @@ class LDiversity:
         """Empty, because each release is judged by itself."""
         return {}
 
-    def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
+    def judge(self, release: JudgedRelease, memory: Memory) -> tuple[Verdict, Memory]:
         """Count the groups that are not diverse."""
-        if lost := unreadable(entry):
-            return unreadable_verdict(self.name, lost), memory
-        if silent(entry):
+        if release.unreadable:
+            return unreadable_verdict(self.name, release.unreadable), memory
+        if release.silent:
             return silent_verdict(self.name), memory
-        counts, sizes = value_counts(entry), group_sizes(entry.release)
-        distinct, largest = distinct_values(counts), largest_counts(counts)
-        if self.form == "distinct":
-            poor = distinct < self.ell
-            sentence = f"every group has at least {self.ell} different sensitive values"
-        else:
-            # A group without rows violates the frequency form as it does the distinct form.
-            poor = (largest * self.ell > sizes) | (sizes == 0)
-            sentence = f"in every group at most one row in {self.ell} has the same sensitive value"
-        violations = int(np.count_nonzero(poor))
-        observed: dict[str, float] = {
-            **size_summary(sizes),
-            "fewest values": int(distinct.min()) if len(distinct) else 0,
-            "largest share": float((largest / np.maximum(sizes, 1)).max()) if len(sizes) else 0.0,
-            "groups not diverse": violations,
-        }
-        return Verdict(self.name, violations == 0, violations, observed, sentence=sentence), memory
+        observed = release.numbers(DIVERSITY.format(poor=POOR[self.form]), ell=self.ell)
+        poor = int(observed["groups not diverse"])
+        sentence = (
+            f"every group has at least {self.ell} different sensitive values"
+            if self.form == "distinct"
+            else f"in every group at most one row in {self.ell} has the same sensitive value"
+        )
+        return Verdict(self.name, poor == 0, poor, observed, sentence=sentence), memory

@@ -7,8 +7,8 @@ import numpy as np
 
 from reanon_core.checks.coded_memory import coded_memory
 from reanon_core.checks.group_components import judge_components
-from reanon_core.checks.groups import unreadable, unreadable_verdict
 from reanon_core.checks.membership_table import MembershipTable
+from reanon_core.checks.readable import unreadable, unreadable_verdict
 from reanon_core.checks.signed_sums import smallest_sums
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.ledger import Entry

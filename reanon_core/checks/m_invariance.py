@@ -3,28 +3,18 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from reanon_core.checks.coded_memory import coded_memory
-from reanon_core.checks.groups import (
-    group_sizes,
-    hosting_groups,
-    silent,
-    silent_verdict,
-    unreadable,
-    unreadable_verdict,
-    value_counts,
-)
-from reanon_core.checks.m_uniqueness import judge_uniqueness
-from reanon_core.checks.signature_table import SignatureTable
+from reanon_core.checks.judged_release import JudgedRelease, QueryCheck
+from reanon_core.checks.known_signatures import NO_ONE, compare_signatures
+from reanon_core.checks.m_uniqueness import breaches_of_uniqueness
+from reanon_core.checks.readable import silent_verdict, unreadable_verdict
 from reanon_core.model.errors import InvalidParameter, Problem
-from reanon_core.model.ledger import Entry
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
 
 
 @dataclass(frozen=True, kw_only=True)
-class MInvariance:
+class MInvariance(QueryCheck):
     """Every release is m-unique, and each person has the same signature in all hosting groups.
 
     A lifespan is the set of releases that show a person. The check therefore remembers the signature of every person
@@ -47,32 +37,24 @@ class MInvariance:
 
     def initial_memory(self) -> Memory:
         """The memory before the first release."""
-        return SignatureTable.empty().packed()
+        return NO_ONE
 
     @coded_memory
-    def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
+    def judge(self, release: JudgedRelease, memory: Memory) -> tuple[Verdict, Memory]:
         """Judge the groups, compare each person's signature with all earlier ones, and remember it.
 
         Ensures: a signature that violates the rule is remembered too, so that the person stays a violation.
         """
-        if lost := unreadable(entry):
-            return unreadable_verdict(self.name, lost), memory
-        if silent(entry):
+        if release.unreadable:
+            return unreadable_verdict(self.name, release.unreadable), memory
+        if release.silent:
             return silent_verdict(self.name), memory
-        counts = value_counts(entry)
-        unique = judge_uniqueness(counts, group_sizes(entry.release), self.m)
-        comparison = SignatureTable.restored(memory).compare(entry.trace.persons, counts, hosting_groups(entry))
-        wrong = comparison.overlapping if self.episodes else comparison.different
-        moved = int(np.count_nonzero(wrong))
-        observed: dict[str, float] = {
-            **unique.observed,
-            "people": len(entry.trace.persons),
-            "people compared": int(np.count_nonzero(comparison.known)),
-            "people with another signature": moved,
-        }
-        violations = unique.violations + moved
+        wrong, observed = breaches_of_uniqueness(release, self.m)
+        compared, after = compare_signatures(release, memory, episodes=self.episodes)
+        observed |= compared.observed
+        violations = wrong + compared.moved
         verdict = Verdict(self.name, violations == 0, violations, observed, sentence=self._sentence())
-        return verdict, comparison.after.packed()
+        return verdict, after
 
     def _sentence(self) -> str:
         rule = (

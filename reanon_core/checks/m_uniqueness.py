@@ -3,55 +3,32 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from reanon_core.checks.groups import (
-    ValueCounts,
-    distinct_values,
-    group_sizes,
-    silent,
-    silent_verdict,
-    size_summary,
-    unreadable,
-    unreadable_verdict,
-    value_counts,
-)
-from reanon_core.model.arrays import Int64
+from reanon_core.checks.judged_release import JudgedRelease, QueryCheck
+from reanon_core.checks.readable import silent_verdict, unreadable_verdict
 from reanon_core.model.errors import InvalidParameter, Problem
-from reanon_core.model.ledger import Entry
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
 
-
-@dataclass(frozen=True, kw_only=True)
-class Uniqueness:
-    """The groups of one release that violate m-uniqueness."""
-
-    violations: int
-    """Groups that are too small, repeat a value, or both."""
-    observed: dict[str, float]
-    """The violations by kind."""
+BREACHES = """
+SELECT count(*) AS groups, coalesce(min(size), 0) AS "smallest group",
+       count(*) FILTER (size < $m) AS "groups too small",
+       count(*) FILTER (distinct_values < size) AS "groups that repeat a value",
+       count(*) FILTER (size < $m OR distinct_values < size) AS wrong
+FROM groups
+"""
 
 
-def judge_uniqueness(counts: ValueCounts, sizes: Int64, m: int) -> Uniqueness:
-    """Count the groups that violate m-uniqueness, by kind.
+def breaches_of_uniqueness(release: JudgedRelease, m: int) -> tuple[int, dict[str, float]]:
+    """How many groups violate m-uniqueness, and by what.
 
     Paper: [XT07] Definition 17, first part.
     """
-    small = sizes < m
-    repeats = distinct_values(counts) < sizes
-    return Uniqueness(
-        violations=int(np.count_nonzero(small | repeats)),
-        observed={
-            **size_summary(sizes),
-            "groups too small": int(np.count_nonzero(small)),
-            "groups that repeat a value": int(np.count_nonzero(repeats)),
-        },
-    )
+    found = release.numbers(BREACHES, m=m)
+    return found.pop("wrong"), found
 
 
 @dataclass(frozen=True, kw_only=True)
-class MUniqueness:
+class MUniqueness(QueryCheck):
     """Every group has at least m rows, all with distinct sensitive values.
 
     Paper: [XT07] Definition 17, first part.
@@ -72,12 +49,12 @@ class MUniqueness:
         """Nothing: each release is judged by itself."""
         return {}
 
-    def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
+    def judge(self, release: JudgedRelease, memory: Memory) -> tuple[Verdict, Memory]:
         """Count the groups that are too small or repeat a value."""
-        if lost := unreadable(entry):
-            return unreadable_verdict(self.name, lost), memory
-        if silent(entry):
+        if release.unreadable:
+            return unreadable_verdict(self.name, release.unreadable), memory
+        if release.silent:
             return silent_verdict(self.name), memory
-        found = judge_uniqueness(value_counts(entry), group_sizes(entry.release), self.m)
+        wrong, observed = breaches_of_uniqueness(release, self.m)
         sentence = f"every group has at least {self.m} rows, all with different sensitive values"
-        return Verdict(self.name, found.violations == 0, found.violations, found.observed, sentence=sentence), memory
+        return Verdict(self.name, wrong == 0, wrong, observed, sentence=sentence), memory

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reanon_core.checks.groups import hosting_groups
+from reanon_core.checks.readable import hosting_groups
 from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.ledger import Entry

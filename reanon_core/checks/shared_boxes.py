@@ -3,18 +3,25 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from reanon_core.checks.groups import unreadable, unreadable_verdict
-from reanon_core.checks.person_rows import unreadable_person_rows
+from reanon_core.checks.judged_release import JudgedRelease, QueryCheck
+from reanon_core.checks.readable import unreadable_person_rows, unreadable_verdict
 from reanon_core.model.errors import InvalidParameter, Problem
-from reanon_core.model.ledger import Entry
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
 
+SHARED = """
+SELECT count(*) AS boxes, coalesce(min(size), 0) AS "smallest box", count(*) FILTER (size < $k) AS "boxes too small"
+FROM ({sizes})
+"""
+OF_GROUPS = "SELECT size FROM groups"
+OF_PEOPLE = """
+SELECT coalesce(size, 0) AS size
+FROM person_boxes LEFT JOIN (SELECT box, count(*) AS size FROM person_rows GROUP BY box) USING (box)
+"""
+
 
 @dataclass(frozen=True, kw_only=True)
-class SharedBoxes:
+class SharedBoxes(QueryCheck):
     """Every box is shared by at least k rows: the rows of people if the release is decoupled, else those of groups.
 
     That is a width in one release. What all releases together leave of k, `k-over-history` and the attack `location`
@@ -36,15 +43,12 @@ class SharedBoxes:
         """Empty, because each release is judged by itself."""
         return {}
 
-    def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
+    def judge(self, release: JudgedRelease, memory: Memory) -> tuple[Verdict, Memory]:
         """Count the rows of each box."""
-        if lost := unreadable(entry) + unreadable_person_rows(entry):
+        if lost := release.unreadable + unreadable_person_rows(release.entry):
             return unreadable_verdict(self.name, lost), memory
-        rows = entry.release.person_rows
-        box, count = (entry.release.group, entry.release.boxes.count) if rows is None else (rows.box, rows.boxes.count)
-        sizes = np.bincount(box, minlength=count)
-        small = int(np.count_nonzero(sizes < self.k))
-        smallest = int(sizes.min()) if len(sizes) else 0
-        observed: dict[str, float] = {"boxes": count, "smallest box": smallest, "boxes too small": small}
+        sizes = OF_GROUPS if release.entry.release.person_rows is None else OF_PEOPLE
+        observed = release.numbers(SHARED.format(sizes=sizes), k=self.k)
+        small = int(observed["boxes too small"])
         sentence = f"every box is shared by at least {self.k} rows"
         return Verdict(self.name, small == 0, small, observed, sentence=sentence), memory

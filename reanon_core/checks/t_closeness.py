@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from reanon_core.checks.groups import silent, silent_verdict, unreadable, unreadable_verdict
+from reanon_core.checks.readable import silent, silent_verdict, unreadable, unreadable_verdict
 from reanon_core.model.arrays import Float64
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.ledger import Entry

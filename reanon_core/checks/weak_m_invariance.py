@@ -3,73 +3,36 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from reanon_core.checks.coded_memory import coded_memory
-from reanon_core.checks.groups import (
-    ValueCounts,
-    distinct_values,
-    group_sizes,
-    hosting_groups,
-    largest_counts,
-    size_summary,
-    unreadable,
-    unreadable_verdict,
-    value_counts,
-)
-from reanon_core.checks.signature_lists import SignatureLists
-from reanon_core.checks.signature_table import SignatureTable
-from reanon_core.model.arrays import Int64
+from reanon_core.checks.judged_release import JudgedRelease, QueryCheck
+from reanon_core.checks.known_signatures import NO_ONE, compare_signatures
+from reanon_core.checks.readable import silent_verdict, unreadable_verdict
 from reanon_core.model.errors import InvalidParameter, Problem
-from reanon_core.model.ledger import Entry
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
 
-
-@dataclass(frozen=True, kw_only=True)
-class Evenness:
-    """The groups of one release that violate weak m-uniqueness."""
-
-    violations: int
-    observed: dict[str, float]
-
-
-def judge_evenness(counts: ValueCounts, sizes: Int64, m: int) -> Evenness:
-    """Count the groups with fewer than m values, or with values that do not occur equally often.
-
-    Paper: [RB09] Definition 5.
-    """
-    distinct, most = distinct_values(counts), largest_counts(counts)
-    few, uneven = distinct < m, distinct * most != sizes
-    return Evenness(
-        violations=int(np.count_nonzero(few | uneven)),
-        observed={
-            **size_summary(sizes),
-            "groups with too few values": int(np.count_nonzero(few)),
-            "groups whose values are uneven": int(np.count_nonzero(uneven)),
-            "groups that repeat values": int(np.count_nonzero(most > 1)),
-        },
-    )
+UNEVEN = """
+SELECT count(*) AS groups, coalesce(min(size), 0) AS "smallest group",
+       count(*) FILTER (distinct_values < $m) AS "groups with too few values",
+       count(*) FILTER (distinct_values * most <> size) AS "groups whose values are uneven",
+       count(*) FILTER (most > 1) AS "groups that repeat values",
+       count(*) FILTER (distinct_values < $m OR distinct_values * most <> size) AS wrong
+FROM groups
+"""
+"""The groups that violate weak m-uniqueness."""
 
 
 def judge_invariance(
-    entry: Entry, known: SignatureTable | SignatureLists, m: int, *, episodes: bool
-) -> tuple[int, dict[str, float], SignatureTable | SignatureLists]:
-    """Violations, observed numbers, and the table with this release in it.
+    release: JudgedRelease, memory: Memory, m: int, *, episodes: bool
+) -> tuple[int, dict[str, float], Memory]:
+    """Violations, observed numbers, and what to remember of everyone's signatures.
 
-    Paper: [RB09] Definition 6, with erratum E1.
+    Paper: [RB09] Definitions 5 and 6, with erratum E1.
     """
-    counts = value_counts(entry)
-    even = judge_evenness(counts, group_sizes(entry.release), m)
-    comparison = known.compare(entry.trace.persons, counts, hosting_groups(entry))
-    moved = int(np.count_nonzero(comparison.overlapping if episodes else comparison.different))
-    observed: dict[str, float] = {
-        **even.observed,
-        "people": len(entry.trace.persons),
-        "people compared": int(np.count_nonzero(comparison.known)),
-        "people with another signature": moved,
-    }
-    return even.violations + moved, observed, comparison.after
+    found = release.numbers(UNEVEN, m=m)
+    wrong = found.pop("wrong")
+    compared, after = compare_signatures(release, memory, episodes=episodes)
+    return wrong + compared.moved, {**found, **compared.observed}, after
 
 
 def invariance_sentence(m: int, *, episodes: bool) -> str:
@@ -79,7 +42,7 @@ def invariance_sentence(m: int, *, episodes: bool) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WeakMInvariance:
+class WeakMInvariance(QueryCheck):
     """Every group shows at least m values equally often, and each person has the same signature in all releases.
 
     Paper: [RB09] Definition 6.
@@ -100,15 +63,15 @@ class WeakMInvariance:
 
     def initial_memory(self) -> Memory:
         """The memory before the first release."""
-        return SignatureTable.empty().packed()
+        return NO_ONE
 
     @coded_memory
-    def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
+    def judge(self, release: JudgedRelease, memory: Memory) -> tuple[Verdict, Memory]:
         """Judge the groups, and compare each person's signature with all earlier ones."""
-        if lost := unreadable(entry):
-            return unreadable_verdict(self.name, lost), memory
-        violations, observed, after = judge_invariance(
-            entry, SignatureTable.restored(memory), self.m, episodes=self.episodes
-        )
+        if release.unreadable:
+            return unreadable_verdict(self.name, release.unreadable), memory
+        if release.silent:
+            return silent_verdict(self.name), memory
+        violations, observed, after = judge_invariance(release, memory, self.m, episodes=self.episodes)
         sentence = invariance_sentence(self.m, episodes=self.episodes)
-        return Verdict(self.name, violations == 0, violations, observed, sentence=sentence), after.packed()
+        return Verdict(self.name, violations == 0, violations, observed, sentence=sentence), after

@@ -1,21 +1,69 @@
 """Well-formedness: the release is a counterfeited generalization of the snapshot, with true counterfeit counts."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from reanon_core.checks.boxes import box_flaws, membership_flaws, unpublished_flaws
-from reanon_core.checks.person_rows import person_row_flaws
-from reanon_core.model.arrays import Bool, Int32, Int64
-from reanon_core.model.ledger import Entry
-from reanon_core.model.release import UNPUBLISHED, Auxiliary, Release
+from reanon_core.checks.judged_release import JudgedRelease, QueryCheck
+from reanon_core.checks.published_boxes import (
+    Columns,
+    box_flaws,
+    flag_flaws,
+    lacking,
+    uncovered,
+    unpublished_flaws,
+)
+from reanon_core.checks.readable import disorder, outside, torn, unreadable_person_rows
+from reanon_core.model.release import UNPUBLISHED
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
 
+HELD = """
+SELECT group_id, {rows} AS size, {rows} FILTER (person IS NULL OR {invented}) AS fakes,
+       {rows} FILTER (person IS NULL) AS untraced
+FROM {shown} GROUP BY group_id
+"""
+"""The groups that rows name. A row that is traced to an invented person is a counterfeit, as one without a trace is."""
+ROWS = """
+SELECT coalesce(sum(size) FILTER (group_id NOT BETWEEN 0 AND $groups - 1), 0)::BIGINT AS "rows of no group",
+       $groups - count(*) FILTER (group_id BETWEEN 0 AND $groups - 1) AS "groups without rows"
+FROM held
+"""
+LINKS = "SELECT * FROM shown JOIN boxes USING (group_id) JOIN snapshot USING (person)"
+"""Each traced person of the table, with their row and the box of its group."""
+STRANGERS = "SELECT count(*) FROM trace ANTI JOIN snapshot USING (person)"
+REPEATED = "SELECT count(*) - count(DISTINCT person) FROM trace"
+MISCOUNTED = """
+SELECT count(*)
+FROM boxes LEFT JOIN held USING (group_id)
+     LEFT JOIN (SELECT group_id, sum(count) AS declared FROM counterfeits GROUP BY group_id) USING (group_id)
+WHERE coalesce(fakes, 0) <> coalesce(declared, 0)
+"""
+COUNTS = """
+SELECT count(*) FILTER (count < 1) AS "counterfeit counts below one",
+       count(*) FILTER (group_id NOT BETWEEN 0 AND $groups - 1) AS "counterfeit counts of no group"
+FROM counterfeits
+"""
+UNORDERED = """
+SELECT count(*) FROM counterfeits AS one JOIN counterfeits AS next ON next.place = one.place + 1
+WHERE next.group_id <= one.group_id
+"""
+PERSON_LINKS = """
+SELECT *
+FROM trace JOIN (SELECT row AS person_row, group_id AS own_group, box FROM person_rows) USING (person_row)
+     JOIN person_boxes USING (box) JOIN snapshot USING (person) JOIN published USING (row)
+"""
+"""Each traced person of a decoupled release, with their own row and its box."""
+PERSON_ROWS = """
+SELECT count(*) + (SELECT count(*) FROM person_rows) - 2 * count(DISTINCT person_row)
+           AS "rows of people that are not one person's",
+       count(*) FILTER (own_group <> group_id) AS "people whose row has another group"
+FROM person_links
+"""
+
 
 @dataclass(frozen=True, kw_only=True)
-class WellFormedness:
+class WellFormedness(QueryCheck):
     """Every published row is one person's own, within its box, or a counterfeit that is counted.
 
     Paper: [XT07] Definitions 2 and 3. A selected person without a traced row counts as withheld. A row that is traced
@@ -29,15 +77,19 @@ class WellFormedness:
         """Empty, because each release is judged by itself."""
         return {}
 
-    def examine(self, entry: Entry, memory: Memory) -> tuple[Verdict, Memory]:
+    def judge(self, release: JudgedRelease, memory: Memory) -> tuple[Verdict, Memory]:
         """Count the flaws by kind."""
-        flaws = _shape_flaws(entry) or _flaws(entry)
+        entry = release.entry
+        if shapes := torn(entry):
+            invented, flaws = 0, {"arrays of different lengths": shapes}
+        else:
+            invented, flaws = _flaws(release)
         violations = sum(flaws.values())
         # These names are in public manifests, so they stay.
         observed: dict[str, float] = {
             "rows": entry.release.size,
-            "groups": entry.release.boxes.count,
-            "people": len(entry.trace.persons) - _invented(entry),
+            "groups": release.groups,
+            "people": len(entry.trace.persons) - invented,
             "not asked for": entry.dirty,
             "withheld": entry.withheld,
             "counterfeits": entry.auxiliary.total,
@@ -47,169 +99,118 @@ class WellFormedness:
         return Verdict(self.name, violations == 0, violations, observed, sentence=sentence), memory
 
 
-@dataclass(frozen=True, eq=False)
-class Links:
-    """The traced rows that can be read: where the person is in the snapshot, and which row shows them."""
-
-    position: Int64  # [r] in the snapshot
-    row: Int32  # [r] of the release
-    group: Int32  # [r] of the row
-
-
-def _shape_flaws(entry: Entry) -> dict[str, int]:
-    """Arrays whose shapes do not match; nothing else can be judged then."""
-    release, boxes, trace = entry.release, entry.release.boxes, entry.trace
-    columns = len(entry.snapshot.schema.quasi_identifiers)
-    torn = (
-        (release.group.shape != release.sensitive.shape)
-        + (trace.persons.shape != trace.rows.shape)
-        + (entry.auxiliary.group.shape != entry.auxiliary.count.shape)
-        + any(side.shape != (columns, boxes.count) for side in (boxes.low, boxes.high, boxes.missing))
-        + (release.other.shape != (len(entry.snapshot.schema.other), len(release.group)))
+def _flaws(release: JudgedRelease) -> tuple[int, dict[str, int]]:
+    """How many traced rows are invented, and the flaws."""
+    entry = release.entry
+    own_boxes = entry.release.grouped and entry.release.person_rows is None
+    doubled = release.number("SELECT count(*) FROM shown") - entry.release.size
+    has_origin = entry.snapshot.origin is not None
+    held = {
+        "rows": "count(DISTINCT row)" if doubled else "count(*)",
+        "invented": "invented" if has_origin else "false",
+        "shown": "shown LEFT JOIN snapshot USING (person)" if has_origin else "shown",
+    }
+    release.create("held", HELD.format(**held))
+    release.view("links", LINKS)
+    columns, hidden = _columns(release)
+    unknown, wrong = _value_flaws(release)
+    people = (
+        f"SELECT count(*) AS linked, {wrong} AS wrong, {uncovered(columns)} AS uncovered, {lacking(columns)} AS lack"
     )
-    return {"arrays of different lengths": torn} if torn else {}
+    linked = release.numbers(f"{people} FROM links")
+    # Where rows have boxes of their own, the box of a group is not of its members alone.
+    flags = flag_flaws(release, "links", "group_id", columns) if own_boxes and linked["lack"] else 0
+    flaws = {
+        **release.numbers(ROWS),
+        **_trace_flaws(release, linked["linked"], doubled),
+        "rows with an unknown value": unknown,
+        "people with a wrong value": linked["wrong"],
+        **_column_flaws(release, hidden),
+        **box_flaws(release, "boxes", columns),
+        "values outside their interval": linked["uncovered"],
+        "wrong missing flags": flags,
+        **_person_row_flaws(release, linked["linked"]),
+        **_counterfeit_flaws(release),
+    }
+    return release.number("SELECT sum(fakes - untraced)::BIGINT FROM held"), flaws
 
 
-def _flaws(entry: Entry) -> dict[str, int]:
-    schema, release = entry.snapshot.schema, entry.release
-    known = _inside(release.group, release.boxes.count)
-    links = _links(entry, known)
-    shown = np.array([release.shows(name) for name in schema.names], dtype=np.bool_)
+def _columns(release: JudgedRelease) -> tuple[Columns, Columns]:
+    """The quasi-identifiers that the release shows, and the others, with their numbers."""
+    numbered = list(enumerate(release.snapshot.schema.quasi_identifiers))
+    shows = release.entry.release.shows
+    return [one for one in numbered if shows(one[1].name)], [one for one in numbered if not shows(one[1].name)]
+
+
+def _trace_flaws(release: JudgedRelease, linked: int, doubled: int) -> dict[str, int]:
+    """Paper: [XT07] Definition 2, property 2: each person has a generalized tuple, and no tuple is two people's."""
+    trace = release.entry.trace
     return {
-        "rows of no group": int(np.count_nonzero(~known)),
-        "groups without rows": _absent(release.group[known], release.boxes.count),
-        **_trace_flaws(entry),
-        **_value_flaws(entry, links),
-        **_column_flaws(entry, shown),
-        **box_flaws(release.boxes, schema.quasi_identifiers, shown),
-        **membership_flaws(release.boxes, entry.snapshot.qi, links.position, links.group, grouped=_own_boxes(release)),
-        **person_row_flaws(entry, links.position),
-        **_counterfeit_flaws(entry, known),
+        "traced people who are not in the snapshot": release.number(STRANGERS) if linked < len(trace.persons) else 0,
+        "traced rows that do not exist": outside(trace.rows, release.entry.release.size),
+        "people with more than one row": release.number(REPEATED) if disorder(trace.persons, twice=True) else 0,
+        "rows of more than one person": doubled,
+        "trace out of order": disorder(trace.persons, twice=False),
     }
 
 
-def _own_boxes(release: Release) -> bool:
-    """Whether the box of a group is of its members alone, so that its missing signs are theirs."""
-    return release.grouped and release.person_rows is None
-
-
-def _value_flaws(entry: Entry, links: Links) -> dict[str, int]:
-    """Sensitive values and non-identifiers: the person's own where they are shown, nothing where they are not.
+def _value_flaws(release: JudgedRelease) -> tuple[int, str]:
+    """Values that do not exist, or are shown although they should not be; and an aggregate: those of somebody else.
 
     Paper: [XT07] Definition 2, property 2: the sensitive value is the person's own.
     """
-    schema, release, snapshot = entry.snapshot.schema, entry.release, entry.snapshot
-    unknown = wrong = 0
-    published = ((schema.sensitive.name, schema.sensitive.values), *zip(schema.other, schema.other_values, strict=True))
-    codes = (release.sensitive, *release.other)
-    for (name, values), shown, true in zip(published, codes, (snapshot.sensitive, *snapshot.other), strict=True):
-        if release.shows(name):
-            unknown += _count_outside(shown, len(values))
-            wrong += int(np.count_nonzero(true[links.position] != shown[links.row]))
+    unknown, wrong = [], ["0"]
+    for name, column, values in _published_values(release):
+        if release.entry.release.shows(name):
+            unknown.append(f"count(*) FILTER ({column} NOT BETWEEN 0 AND {values - 1})")
+            wrong.append(f"count(*) FILTER ({column} <> own_{column})")
         else:
-            unknown += int(np.count_nonzero(shown != UNPUBLISHED))
-    return {"rows with an unknown value": unknown, "people with a wrong value": wrong}
+            unknown.append(f"count(*) FILTER ({column} <> {UNPUBLISHED})")
+    return release.number(f"SELECT {' + '.join(unknown)} FROM published"), " + ".join(wrong)
 
 
-def _column_flaws(entry: Entry, shown: Bool) -> dict[str, int]:
+def _published_values(release: JudgedRelease) -> Iterator[tuple[str, str, int]]:
+    """The sensitive column and the non-identifiers: name, column of the table, number of values."""
+    schema = release.snapshot.schema
+    yield schema.sensitive.name, "value", len(schema.sensitive.values)
+    for number, (name, values) in enumerate(zip(schema.other, schema.other_values, strict=True)):
+        yield name, f"other_{number}", len(values)
+
+
+def _column_flaws(release: JudgedRelease, hidden: Columns) -> dict[str, int]:
     """Flaws in which columns are shown; none for a release of all columns."""
-    columns = entry.release.columns
+    columns, snapshot = release.entry.release.columns, release.snapshot
     if columns is None:
         return {}
     return {
-        "unknown columns": len(set(columns) - set(entry.snapshot.schema.columns)),
-        "columns that nobody asked for": len(set(columns) - set(entry.snapshot.columns or columns)),
-        "boxes that show an unpublished column": unpublished_flaws(entry.release.boxes, shown),
+        "unknown columns": len(set(columns) - set(snapshot.schema.columns)),
+        "columns that nobody asked for": len(set(columns) - set(snapshot.columns or columns)),
+        "boxes that show an unpublished column": unpublished_flaws(release, hidden),
     }
 
 
-def _links(entry: Entry, known: Bool) -> Links:
-    """The traced rows that can be read: a person of the snapshot, a row of the release, a group with a box."""
-    position, found = _positions(entry)
-    row = entry.trace.rows
-    good = found & _inside(row, entry.release.size)
-    good[good] = known[row[good]]
-    if not good.all():
-        position, row = position[good], row[good]
-    return Links(position, row, entry.release.group[row])
-
-
-def _positions(entry: Entry) -> tuple[Int64, Bool]:
-    """Where each traced person is in the snapshot, and whether they are in it at all."""
-    persons, traced = entry.snapshot.persons, entry.trace.persons
-    if np.array_equal(persons, traced):
-        return np.arange(len(traced)), np.ones(len(traced), dtype=np.bool_)
-    position = persons.searchsorted(traced)
-    found = position < len(persons)
-    found[found] = persons[position[found]] == traced[found]
-    return position, found
-
-
-def _trace_flaws(entry: Entry) -> dict[str, int]:
-    """Paper: [XT07] Definition 2, property 2: each person has a generalized tuple, and no tuple is two people's."""
-    persons, rows = entry.trace.persons, entry.trace.rows
-    inside = rows[_inside(rows, entry.release.size)]
-    found = _positions(entry)[1]
-    descents = int(np.count_nonzero(persons[1:] < persons[:-1]))
-    ordered = persons if not descents else np.sort(persons)
-    return {
-        "traced people who are not in the snapshot": int(np.count_nonzero(~found)),
-        "traced rows that do not exist": len(rows) - len(inside),
-        "people with more than one row": int(np.count_nonzero(ordered[1:] == ordered[:-1])),
-        "rows of more than one person": len(inside) - int(np.count_nonzero(_traced(entry))),
-        "trace out of order": descents,
-    }
-
-
-def _traced(entry: Entry) -> Bool:
-    """Which published rows are traced."""
-    traced = np.zeros(entry.release.size, dtype=np.bool_)
-    traced[entry.trace.rows[_inside(entry.trace.rows, entry.release.size)]] = True
-    return traced
-
-
-def _counterfeit_rows(entry: Entry) -> Bool:
-    """Which published rows are counterfeits: not traced, or traced to an invented person."""
-    counterfeit = ~_traced(entry)
-    if entry.snapshot.origin is not None:
-        position, found = _positions(entry)
-        found &= _inside(entry.trace.rows, entry.release.size)
-        counterfeit[entry.trace.rows[found]] |= entry.snapshot.invented[position[found]]
-    return counterfeit
-
-
-def _invented(entry: Entry) -> int:
-    return int(np.count_nonzero(_counterfeit_rows(entry))) - int(np.count_nonzero(~_traced(entry)))
-
-
-def _counterfeit_flaws(entry: Entry, known: Bool) -> dict[str, int]:
+def _counterfeit_flaws(release: JudgedRelease) -> dict[str, int]:
     """Paper: [XT07] Definition 3: one row for each group that has counterfeits, with their number."""
-    groups, auxiliary = entry.release.boxes.count, entry.auxiliary
-    actual = np.bincount(entry.release.group[_counterfeit_rows(entry) & known], minlength=groups)
     return {
-        "groups with a wrong number of counterfeits": int(np.count_nonzero(actual != _declared(auxiliary, groups))),
-        "counterfeit counts below one": int(np.count_nonzero(auxiliary.count < 1)),
-        "counterfeit counts of no group": _count_outside(auxiliary.group, groups),
-        "counterfeit counts out of order": int(np.count_nonzero(auxiliary.group[1:] <= auxiliary.group[:-1])),
+        "groups with a wrong number of counterfeits": release.number(MISCOUNTED),
+        **release.numbers(COUNTS),
+        "counterfeit counts out of order": release.number(UNORDERED),
     }
 
 
-def _declared(auxiliary: Auxiliary, groups: int) -> Int64:
-    """How many counterfeits the release declares for each group; a group that is listed twice has both counts."""
-    inside = _inside(auxiliary.group, groups)
-    declared = np.zeros(groups, dtype=np.int64)
-    np.add.at(declared, auxiliary.group[inside], auxiliary.count[inside])
-    return declared
+def _person_row_flaws(release: JudgedRelease, linked: int) -> dict[str, int]:
+    """Flaws of the rows of people; none for a release that is not decoupled.
 
-
-def _absent(group: Int32, groups: int) -> int:
-    return int(np.count_nonzero(np.bincount(group, minlength=groups) == 0))
-
-
-def _inside(numbers: Int32, end: int) -> Bool:
-    inside: Bool = (numbers >= 0) & (numbers < end)
-    return inside
-
-
-def _count_outside(numbers: Int32, end: int) -> int:
-    return len(numbers) - int(np.count_nonzero(_inside(numbers, end)))
+    Each traced person has one row, with their group and a box that holds them, and there are no other rows.
+    """
+    if release.entry.release.person_rows is None:
+        return {}
+    lost = unreadable_person_rows(release.entry)
+    if lost or linked < len(release.entry.trace.persons):
+        return {"rows of people that cannot be read": max(1, lost)}
+    release.view("person_links", PERSON_LINKS)
+    columns = list(enumerate(release.snapshot.schema.quasi_identifiers))
+    found = release.numbers(f"SELECT {uncovered(columns)} AS uncovered, {lacking(columns)} AS lack FROM person_links")
+    flags = flag_flaws(release, "person_links", "box", columns) if found["lack"] else 0
+    flaws = sum(box_flaws(release, "person_boxes", columns).values()) + found["uncovered"] + flags
+    return {**release.numbers(PERSON_ROWS), "flaws in boxes of people": flaws}

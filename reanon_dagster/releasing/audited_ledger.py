@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from reanon_core.adversary_knowledge import with_algorithm
+from reanon_core.checks.judged_release import QueryCheck
 from reanon_core.engine.column_folder import ColumnFolder
+from reanon_core.engine.tables import Room
 from reanon_core.judgement import history_verdicts
 from reanon_core.model.errors import InvalidParameter, Problem, Refused
 from reanon_core.model.finding import Findings
@@ -16,7 +18,6 @@ from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Attack, Check, PersonwiseAttack
 from reanon_dagster.engines.scratch import scratch_folder
 from reanon_dagster.engines.series_engine import scratch_place
-from reanon_dagster.judges.judgement import examine_at_size, has_judge_at_size
 from reanon_dagster.releasing.memory_need import (
     FIXED,
     LEAST_IN_PARTS,
@@ -77,14 +78,9 @@ class AuditedLedger:
 
     def verdicts(self, check: Check) -> Iterator[Verdict]:
         """The check's verdict on each release in turn, from the first one on."""
-        if self.folder is None:
-            yield from history_verdicts(check, self.ledger.entries)
-            return
-        memory, judges = check.initial_memory(), max(LEAST_IN_PARTS // 2, (self.limit - LEAST_IN_PARTS) // 2)
-        for entry in self.ledger.entries:
-            verdict, memory = examine_at_size(check, entry, memory, limit_bytes=judges, folder=self.folder)
-            entry.forget_pages()
-            yield verdict
+        judges = max(LEAST_IN_PARTS // 2, (self.limit - LEAST_IN_PARTS) // 2)
+        room = None if self.folder is None else Room(judges, self.folder)
+        yield from history_verdicts(check, self.ledger.entries, room)
 
     def misfit(self, attack: Attack) -> str:
         """Why an attack cannot be run here, as a sentence without a full stop; empty if it can."""
@@ -153,7 +149,7 @@ def _require_parts(
     needs |= {
         f"the check {check.name}": _need(series, rows, AUDIT_ROW, LEAST_IN_PARTS)
         for check in checks
-        if not has_judge_at_size(check.name)
+        if not isinstance(check, QueryCheck)
     }
     needs |= {
         f"the attack {attack.name}": _attack_need(series, rows, attack)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reanon_core.engine.column_folder import ColumnFolder
+from reanon_core.engine.tables import Room
 from reanon_core.judgement import judge
 from reanon_core.model.ledger import Entry
 from reanon_core.model.publication import Publication
@@ -17,7 +18,6 @@ from reanon_core.publishing import PartitionedTechnique, publish, publish_in_par
 from reanon_core.threads import thread_limit
 from reanon_dagster.engines.scratch import scratch_folder, sweep
 from reanon_dagster.engines.series_engine import engine_for, scratch_place
-from reanon_dagster.judges.judgement import judge_at_size
 from reanon_dagster.releasing.memory_need import PartSizes, part_sizes
 from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.releasing.snapshot_intake import read_release, read_release_columns
@@ -106,7 +106,7 @@ class InParts:
         self, checks: "Sequence[Check]", entry: Entry, memories: "Mapping[str, Memory]"
     ) -> tuple[tuple[Verdict, ...], dict[str, Memory]]:
         """Every check's verdict, and what it will remember."""
-        return judge_at_size(checks, entry, memories, limit_bytes=self.sizes.judges, folder=self.folder)
+        return judge(checks, entry, memories, Room(self.sizes.judges, self.folder))
 
 
 Computation = InMemory | InParts

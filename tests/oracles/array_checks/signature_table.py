@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reanon_core.checks.groups import BITS, ValueCounts, signatures
-from reanon_core.checks.person_runs import any_of, inserted, runs_of
-from reanon_core.checks.signature_lists import NUMBERS, ListComparison, SignatureLists
+from oracles.array_checks.groups import BITS, ValueCounts, signatures
+from oracles.array_checks.person_runs import any_of, inserted, runs_of
+from oracles.array_checks.signature_lists import NUMBERS, ListComparison, SignatureLists
 from reanon_core.model.arrays import Bool, Int32, Int64, UInt64
 from reanon_core.protocols import Memory
 

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from reanon_core.checks.groups import ValueCounts
-from reanon_core.checks.person_runs import any_of, inserted, runs_of
+from oracles.array_checks.groups import ValueCounts
+from oracles.array_checks.person_runs import any_of, inserted, runs_of
 from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.protocols import Memory
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reanon_core.checks.boxes import box_flaws, membership_flaws
+from oracles.array_checks.boxes import box_flaws, membership_flaws
 from reanon_core.model.arrays import Int64
 from reanon_core.model.ledger import Entry
 

@@ -1,12 +1,13 @@
-"""The judges at size give the verdicts and the memories of the checks of the core, on good and on broken releases."""
+"""Checks that are queries find what the checks over arrays found, on good and on broken releases."""
 
+import os
 import stat
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,16 +15,13 @@ from builders.examples import share_of
 from conformance.test_judges import empty, ledger, rows_of_people, rows_with_values
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles import array_checks
 from oracles.any_histories import OPTIONS, technique_ledger
 from oracles.builders import Member, entry_of, invariant_ledger, plain_schema, random_entry, random_ledger
 
-from reanon_core.checks.k_anonymity import KAnonymity
-from reanon_core.checks.l_diversity import LDiversity
-from reanon_core.checks.m_invariance import MInvariance
-from reanon_core.checks.m_uniqueness import MUniqueness
-from reanon_core.checks.t_closeness import TCloseness
-from reanon_core.checks.well_formedness import WellFormedness
+from reanon_core.catalog import build_check
 from reanon_core.engine.column_folder import ColumnFolder
+from reanon_core.engine.tables import Room
 from reanon_core.judgement import judge
 from reanon_core.model.errors import InvalidSnapshot
 from reanon_core.model.ledger import Entry
@@ -32,29 +30,28 @@ from reanon_core.model.release import PersonRows
 from reanon_core.model.schema import Ends, Missing
 from reanon_core.model.snapshot import INVENTED, REMEMBERED, TABLE
 from reanon_core.model.trace import Trace
-from reanon_core.protocols import Check, Memory
-from reanon_dagster.judges import m_invariance, workspace
-from reanon_dagster.judges.judgement import JUDGES, examine_at_size, has_judge_at_size, judge_at_size
+from reanon_core.model.verdict import Verdict
 
-CHECKS: tuple[Check, ...] = (
-    WellFormedness(),
-    KAnonymity(k=2),
-    KAnonymity(k=4),
-    LDiversity(ell=2),
-    LDiversity(ell=3, form="frequency"),
-    MUniqueness(m=2),
-    MInvariance(m=2),
-    MInvariance(m=3, episodes=True),
+PARAMETERS: tuple[dict[str, dict[str, object]], ...] = (
+    {
+        "well-formedness": {},
+        "k-anonymity": {"k": 2},
+        "shared-boxes": {"k": 2},
+        "l-diversity": {"ell": 2},
+        "m-uniqueness": {"m": 2},
+        "m-invariance": {"m": 2},
+        "weak-m-invariance": {"m": 2},
+    },
+    {
+        "k-anonymity": {"k": 4},
+        "l-diversity": {"ell": 3, "form": "frequency"},
+        "m-invariance": {"m": 3, "episodes": True},
+    },
 )
-LITTLE, MUCH = 1, 1 << 26
+"""Checks that are judged together."""
+LITTLE = 1
 TREES = plain_schema(min_width=2, domain=(0, 9), missing=Missing.SEPARATE)
 """The schema of the releases that are broken."""
-
-
-@pytest.fixture(autouse=True)
-def _tiny_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Little memory means three rows or groups at a time, so that tiny releases have several parts."""
-    monkeypatch.setattr(workspace, "LEAST", 3)
 
 
 def mapped(entry: Entry, folder: ColumnFolder) -> Entry:
@@ -75,44 +72,42 @@ def mapped(entry: Entry, folder: ColumnFolder) -> Entry:
     )
 
 
-def require_equal(checks: Iterable[Check], entries: Iterable[Entry], *limits: int) -> None:
-    """The same verdicts and memories, release after release; each judge continues the memory of the other."""
-    with TemporaryDirectory() as path:
-        folder = ColumnFolder(path)
-        listed = [(entry, mapped(entry, folder)) for entry in entries]
-        for check, limit in product(checks, limits):
-            before = check.initial_memory()
-            for number, (entry, on_disk) in enumerate(listed):
-                expected, memory = check.examine(entry, before)
-                verdict, own = examine_at_size(check, on_disk, before, limit_bytes=limit, folder=folder)
-                assert verdict == expected
-                assert list(verdict.observed) == list(expected.observed)
-                require_equal_memories(own, memory)
-                before = own if number % 2 else memory
+def require_equal(entries: Iterable[Entry], names: Iterable[str] = array_checks.BY_NAME, *, little: bool) -> None:
+    """The same verdicts release after release, from arrays in memory or mapped from a folder, into which tables spill.
 
-
-def require_equal_memories(own: Memory, expected: Memory) -> None:
-    assert own.keys() == expected.keys()
-    for name, value in expected.items():
-        if isinstance(value, np.ndarray):
-            mine = own[name]
-            assert isinstance(mine, np.ndarray)
-            assert (mine.dtype, mine.shape) == (value.dtype, value.shape)
-    assert pack(own) == pack(expected)
-
-
-def require_all_equal(entries: Iterable[Entry]) -> None:
-    require_equal(CHECKS, entries, LITTLE, MUCH)
+    Both remember the same people, in their order.
+    """
+    for options in PARAMETERS:
+        with TemporaryDirectory() as path:
+            room = Room(LITTLE, ColumnFolder(path)) if little else None
+            listed = {name: own for name, own in options.items() if name in names}
+            checks = [build_check(name, own) for name, own in listed.items()]
+            oracles = [array_checks.BY_NAME[name](**own) for name, own in listed.items()]
+            remembered = {oracle.name: oracle.initial_memory() for oracle in oracles}
+            before: dict[str, Any] = {}
+            for entry in entries:
+                verdicts, after = judge(checks, mapped(entry, room.folder) if room else entry, before, room)
+                before |= after
+                for oracle, verdict in zip(oracles, verdicts, strict=True):
+                    expected, memory = oracle.examine(entry, remembered[oracle.name])
+                    remembered[oracle.name] = memory
+                    assert verdict.observed == expected.observed
+                    assert verdict == expected
+                    assert list(verdict.observed) == list(expected.observed)
+                    if "persons" in memory:
+                        assert np.array_equal(memory["persons"], before[oracle.name]["persons"])
 
 
 @pytest.mark.parametrize("memory", [True, False], ids=["defended", "naive"])
 def test_a_series_with_people_who_leave_and_arrive(memory: bool) -> None:
-    require_all_equal(ledger(memory=memory, people=60).entries)
+    for little in (False, True):
+        require_equal(ledger(memory=memory, people=60).entries, little=little)
 
 
 @pytest.mark.parametrize("made", [rows_of_people, rows_with_values, empty])
 def test_decoupled_and_empty_releases(made) -> None:
-    require_all_equal(made().entries[:3])
+    for little in (False, True):
+        require_equal(made().entries[:3], little=little)
 
 
 @pytest.mark.parametrize("name", OPTIONS)
@@ -120,20 +115,20 @@ def test_decoupled_and_empty_releases(made) -> None:
 @given(random=st.randoms(use_true_random=False), changing=st.booleans())
 def test_histories_of_every_technique(name: str, random: Random, changing: bool) -> None:
     entries = technique_ledger(name, random, people=9, changing=changing).entries
-    require_equal(CHECKS, entries, random.choice([LITTLE, MUCH]))
+    require_equal(entries, little=random.random() < 0.2)
 
 
 @settings(max_examples=12, deadline=None)
 @given(random=st.randoms(use_true_random=False), values=st.sampled_from([3, 70, 200]))
 def test_histories_that_no_technique_made(random: Random, values: int) -> None:
     entries = random_ledger(random, releases=4, people=8, groups=3, values=values).entries
-    require_equal(CHECKS, entries, random.choice([LITTLE, MUCH]))
+    require_equal(entries, little=random.random() < 0.2)
 
 
 @settings(max_examples=5, deadline=None)
 @given(random=st.randoms(use_true_random=False))
 def test_invariant_histories(random: Random) -> None:
-    require_all_equal(invariant_ledger(random, m=3, releases=4, people=12).entries)
+    require_equal(invariant_ledger(random, m=3, releases=4, people=12).entries, little=False)
 
 
 def changed(random: Random, array: np.ndarray) -> np.ndarray:
@@ -176,6 +171,10 @@ def broken(random: Random, entry: Entry) -> Entry:
     return replace(entry, **{"release" if owner is release else "trace" if owner is trace else "auxiliary": part})
 
 
+def well_formedness(entry: Entry) -> Verdict:
+    return build_check("well-formedness", {}).examine(entry, {})[0]
+
+
 def _but_first(rows: np.ndarray | None) -> np.ndarray | None:
     return None if rows is None else rows[1:]
 
@@ -202,10 +201,10 @@ def test_broken_releases(random: Random, flaws: int, grid: bool) -> None:
         entry = marked(random, entry)
     for _ in range(flaws):
         entry = broken(random, entry)
-    if entry.snapshot.origin is not None and len(entry.trace.persons) != len(entry.trace.rows):
+    if entry.snapshot.origin is not None and "arrays of different lengths" in well_formedness(entry).observed:
         return
     first = random_entry(random, schema, people=9, groups=3, missing=True)
-    require_equal(CHECKS, [first, entry], random.choice([LITTLE, MUCH]))
+    require_equal([first, entry], little=random.random() < 0.2)
 
 
 @settings(max_examples=share_of(40), deadline=None)
@@ -214,7 +213,7 @@ def test_broken_decoupled_releases(random: Random, flaws: int) -> None:
     entry = random.choice(DECOUPLED)
     for _ in range(flaws):
         entry = broken(random, entry)
-    require_equal([WellFormedness()], [entry], random.choice([LITTLE, MUCH]))
+    require_equal([entry], ["well-formedness", "shared-boxes"], little=random.random() < 0.2)
 
 
 DECOUPLED = rows_of_people().entries[:2]
@@ -229,25 +228,30 @@ def test_releases_of_some_columns(columns: tuple[str, ...]) -> None:
         else replace(entry, release=replace(entry.release, sensitive=np.full_like(entry.release.sensitive, -1)))
     )
     for one in (entry, hidden):
-        require_all_equal([replace(one, release=replace(one.release, columns=columns))])
+        some = replace(one, release=replace(one.release, columns=columns))
+        require_equal([some], ["well-formedness", "k-anonymity", "m-uniqueness", "m-invariance"], little=False)
 
 
-def test_a_row_of_two_people_is_judged_by_the_last_one() -> None:
+def test_a_row_of_a_real_and_an_invented_person_is_a_counterfeit() -> None:
     entry = entry_of(TREES, [Member(1, (1, 1), 0, 0), Member(2, (1, 2), 1, 0)])
     for origin in ([INVENTED, TABLE], [TABLE, INVENTED]):
         snapshot = replace(entry.snapshot, origin=np.array(origin, np.int8))
         shared = replace(entry, snapshot=snapshot, trace=Trace(entry.trace.persons, np.zeros(2, np.int32)))
-        require_all_equal([shared])
+        verdict = well_formedness(shared)
+        assert verdict.observed["rows of more than one person"] == 1
+        assert verdict.observed["people"] == 1
+        assert verdict.observed["groups with a wrong number of counterfeits"] == 1
 
 
 def test_one_person() -> None:
-    require_all_equal([entry_of(TREES, [Member(5, (1, 1), 0, 0)])] * 2)
+    for little in (False, True):
+        require_equal([entry_of(TREES, [Member(5, (1, 1), 0, 0)])] * 2, little=little)
 
 
-def test_the_memory_goes_on_where_there_are_too_many_values_for_masks(monkeypatch: pytest.MonkeyPatch) -> None:
-    entries = random_ledger(Random(4), releases=3, people=8, groups=3, values=1030).entries
-    assert not m_invariance.has_masks(type("R", (), {"entry": entries[0]})(), {})
-    require_equal([MInvariance(m=2)], entries, LITTLE)
+@pytest.mark.parametrize("values", [63, 64, 65, 1030])
+def test_signatures_of_any_number_of_values(values: int) -> None:
+    entries = random_ledger(Random(values), releases=3, people=8, groups=3, values=values).entries
+    require_equal(entries, ["m-invariance", "weak-m-invariance", "l-diversity"], little=False)
 
 
 def test_more_values_make_wider_signatures() -> None:
@@ -259,56 +263,48 @@ def test_more_values_make_wider_signatures() -> None:
         used = sorted({member.group for member in members})
         members = [replace(member, group=used.index(member.group)) for member in members]
         entries.append(entry_of(plain_schema(values=values), members, random=random))
-    require_equal([MInvariance(m=2), MInvariance(m=2, episodes=True)], entries, LITTLE, MUCH)
+    for little in (False, True):
+        require_equal(entries, ["m-invariance", "weak-m-invariance"], little=little)
 
 
 def test_a_code_that_stands_for_another_value_is_refused(tmp_path: Path) -> None:
     entry = ledger(memory=True, people=20, releases=1).entries[0]
-    check, folder = MInvariance(m=2), ColumnFolder(str(tmp_path))
+    check, room = build_check("m-invariance", {"m": 2}), Room(LITTLE, ColumnFolder(str(tmp_path)))
     memory = check.examine(entry, check.initial_memory())[1]
     schema = entry.snapshot.schema
     other = schema.with_sensitive_values(schema.sensitive.values[::-1])
     moved = replace(entry, snapshot=replace(entry.snapshot, schema=other))
     with pytest.raises(InvalidSnapshot):
-        examine_at_size(check, moved, memory, limit_bytes=LITTLE, folder=folder)
+        judge([check], moved, {check.name: memory}, room)
     assert not list(tmp_path.iterdir())
-
-
-def test_all_checks_together_are_judged_as_in_memory(tmp_path: Path) -> None:
-    checks = (*CHECKS[:1], KAnonymity(k=2), TCloseness(t=0.5), MInvariance(m=2))
-    folder = ColumnFolder(str(tmp_path))
-    assert [has_judge_at_size(check.name) for check in checks] == [True, True, False, True]
-    assert len(JUDGES) == 5
-    own = expected = {}
-    for entry in ledger(memory=True, people=60).entries:
-        verdicts, expected = judge(checks, entry, expected)
-        mine, own = judge_at_size(checks, entry, own, limit_bytes=LITTLE, folder=folder)
-        assert mine == verdicts
-        assert own.keys() == expected.keys()
-        for name, memory in expected.items():
-            require_equal_memories(own[name], memory)
 
 
 def test_only_memories_stay_in_the_folder_and_no_one_else_can_read_them(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    folder = ColumnFolder(str(tmp_path))
+    room = Room(LITTLE, ColumnFolder(str(tmp_path)))
     entry = ledger(memory=True, people=60, releases=1).entries[0]
-    unsorted = replace(entry, trace=Trace(entry.trace.persons[::-1], entry.trace.rows[::-1]))
-    for check in CHECKS[:6]:
-        for one in (entry, unsorted):
-            examine_at_size(check, one, {}, limit_bytes=LITTLE, folder=folder)
+    checks = [build_check(name, options) for name, options in PARAMETERS[0].items() if "invariance" not in name]
+    judge(checks, entry, {}, room)
     assert not list(tmp_path.iterdir())
-    memory = examine_at_size(MInvariance(m=2), entry, MInvariance(m=2).initial_memory(), limit_bytes=1, folder=folder)[
-        1
-    ]
+    memory = judge([build_check("m-invariance", {"m": 2})], entry, {}, room)[1]["m-invariance"]
     left = list(tmp_path.iterdir())
-    assert [path.name.split("-")[1] for path in left] == ["signatures"]
+    assert {path.name.split("-")[1] for path in left} == {"persons", "numbers"}
     assert {stat.S_IMODE(path.stat().st_mode) for path in left} == {0o600}
-    assert isinstance(np.asarray(memory["signatures"]).base, np.memmap)
+    assert isinstance(np.asarray(memory["persons"]).base, np.memmap)
 
 
-def test_a_release_is_not_changed(tmp_path: Path) -> None:
+def test_a_release_is_not_changed() -> None:
     entry = ledger(memory=True, people=60, releases=1).entries[0]
     before = pack({"group": entry.release.group, "rows": entry.trace.rows, "persons": entry.snapshot.persons})
-    judge_at_size(CHECKS, entry, {}, limit_bytes=LITTLE, folder=ColumnFolder(str(tmp_path)))
+    judge([build_check(name, options) for name, options in PARAMETERS[0].items()], entry, {})
     assert before == pack({"group": entry.release.group, "rows": entry.trace.rows, "persons": entry.snapshot.persons})
+
+
+def test_a_child_of_this_process_judges_with_an_engine_of_its_own() -> None:
+    entry = ledger(memory=True, people=60, releases=1).entries[0]
+    check = build_check("k-anonymity", {"k": 2})
+    assert check.examine(entry, {})[0].holds
+    child = os.fork()
+    if not child:
+        os._exit(0 if check.examine(entry, {})[0].holds else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

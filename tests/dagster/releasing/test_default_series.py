@@ -194,7 +194,7 @@ def wave(share: float) -> list[pd.DataFrame]:
 def test_a_later_release_stops_only_if_a_value_loses_more_than_half(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = write("{name: m-invariance, m: 3}", *wave(0.55))
+    path = write("{name: m-invariance, m: 3}", *wave(0.48))
     assert main(["backfill", str(path), "--quiet"]) == 0
     told = capsys.readouterr().err
     assert "the release withholds more than a fifth of the people with some value of disease (1 value)" in told
@@ -228,7 +228,7 @@ def test_python_gets_the_same_defaults_and_the_same_brake() -> None:
 
 
 def test_python_says_what_a_later_release_loses() -> None:
-    first, second = wave(0.55)
+    first, second = wave(0.48)
     series = python_series()
     series.publish(first, name="r1")
     with pytest.warns(reanon.Caution, match="more than a fifth of the people with some value of disease"):

@@ -26,6 +26,8 @@ FEWEST = 50
 MOST_LOST, MOST_LOST_LATER = 0.2, 0.5
 """The greatest share of the people with one value that the first release and a later one may withhold; of values with
 FEWEST people or more."""
+FEWEST_NOTED = 10
+"""The number of people with a value from which on a note says that many of them are withheld."""
 SHOWN = 3
 """How many values or pairs of values a message lists."""
 
@@ -135,18 +137,19 @@ def lost_values(entry: "Entry", *, begins: bool) -> tuple[Brake | None, tuple[st
     """The release withholds too many of the people with some value: a mean over all values would not see it.
 
     At the first release, which `begins` a series, parameters may still change. Later the brake is for what no one can
-    want, and what would have been a brake at first is a note, without values.
+    want. What is no brake because it is later, or because fewer people have the value, is a note, without values.
     """
     parameters = "weaker parameters (a smaller m or k, or regions: none) or " if begins else ""
     advice = f"; {parameters}a longer period between releases would withhold fewer"
-    brake = _lost_values(entry, MOST_LOST if begins else MOST_LOST_LATER, "would withhold", advice)
-    if brake is not None or begins:
+    brake = _lost_values(entry, MOST_LOST if begins else MOST_LOST_LATER, FEWEST, "would withhold", advice)
+    if brake is not None:
         return brake, ()
-    noted = _lost_values(entry, MOST_LOST, "withholds", advice)
+    noted = _lost_values(entry, MOST_LOST, FEWEST_NOTED, "withholds", advice)
     return None, () if noted is None else (f"{noted.redacted}{noted.advice}",)
 
 
-def _lost_values(entry: "Entry", most: float, verb: str, advice: str) -> Brake | None:
+def _lost_values(entry: "Entry", most: float, fewest: int, verb: str, advice: str) -> Brake | None:
+    """The values that `fewest` people or more have, and of which the release withholds more than this share."""
     if not entry.withheld:
         return None
     snapshot, column = entry.snapshot, entry.snapshot.schema.sensitive
@@ -157,7 +160,7 @@ def _lost_values(entry: "Entry", most: float, verb: str, advice: str) -> Brake |
         rows = snapshot.persons.searchsorted(entry.trace.persons[part])
         shown += np.bincount(snapshot.sensitive[rows], minlength=len(people))
     gone = people - shown
-    found = np.flatnonzero((people >= FEWEST) & (gone > most * people)).tolist()
+    found = np.flatnonzero((people >= fewest) & (gone > most * people)).tolist()
     worst = sorted(found, key=lambda code: -gone[code] / people[code])
     share = "a fifth" if most == MOST_LOST else "half"
     what = f"the release {verb} more than {share} of the people with some value of {column.name}"

@@ -32,6 +32,7 @@ from reanon_dagster.storage.connection import opened
 if TYPE_CHECKING:
     from reanon_core.model.finding import Findings
     from reanon_core.model.ledger import Ledger
+    from reanon_dagster.releasing.candidate import Candidate
     from reanon_dagster.series.series import Series
     from reanon_dagster.storage.records import ReleaseRecord
 
@@ -114,9 +115,13 @@ class StoredSeries:
             raise OutOfOrder(nothing_to_do(series, upcoming, today))
         if unsafe_seed is not None:
             warnings.warn(REPLAYED, Caution, stacklevel=2)
-        candidate = publish_release(series, release, today, view=view, accept_drift=reason, seed=unsafe_seed).candidate
-        for note in () if candidate is None else candidate.notes:
-            warnings.warn(f"release {release}: {note}", Caution, stacklevel=2)
+
+        def caution(candidate: "Candidate") -> None:
+            # Before the release is published: where a warning is an error, the series must not advance.
+            for note in candidate.notes:
+                warnings.warn(f"release {release}: {note}", Caution, stacklevel=4)
+
+        publish_release(series, release, today, view=view, accept_drift=reason, seed=unsafe_seed, notice=caution)
         return next(one for one in self.releases if one.name == release)
 
     def ledger(self) -> "Ledger":

@@ -2,6 +2,7 @@
 
 import argparse
 from datetime import date
+from functools import partial
 
 from reanon_core.brakes import accepted_reason
 from reanon_core.model.errors import OutOfOrder, ReanonError
@@ -34,10 +35,15 @@ def run(options: argparse.Namespace) -> int:
     try:
         with progress(series.name, quiet=options.quiet) as step:
             for outcome in publish_ready_releases(
-                series, today, to=options.to, accept_drift=accept_drift, seed=options.seed, progress=step
+                series,
+                today,
+                to=options.to,
+                accept_drift=accept_drift,
+                seed=options.seed,
+                progress=step,
+                notice=partial(warn_of_notes, series.name),
             ):
                 say(summary(series, outcome), quiet=options.quiet)
-                warn_of_notes(series.name, outcome.candidate)
                 documents.append(release_document(outcome))
                 reasons += outcome.candidate.withheld if outcome.candidate is not None else ()
                 following = series.calendar.next_after(outcome.release)

@@ -40,11 +40,10 @@ def warn_of_flaws(series: "Series") -> None:
         warn(f"{series.name}: {sentence}")
 
 
-def warn_of_notes(series: str, candidate: "Candidate | None") -> None:
+def warn_of_notes(series: str, candidate: "Candidate") -> None:
     """Print what the steward must read about a release."""
-    if candidate is not None:
-        for note in candidate.notes:
-            warn(f"{series} {candidate.release}: {note}")
+    for note in candidate.notes:
+        warn(f"{series} {candidate.release}: {note}")
 
 
 def warn_of_refusal(series: str, release: str, error: "ReanonError") -> int:

@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Iterable, Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,7 @@ def run(options: argparse.Namespace) -> int:
                 accept_drift=accept_drift,
                 seed=options.seed,
                 progress=step,
+                notice=partial(warn_of_notes, series.name),
                 observer=documents,
             )
     except ReanonError as error:
@@ -73,7 +75,6 @@ def run(options: argparse.Namespace) -> int:
     if outcome.candidate is not None:
         say(MEANING, quiet=options.quiet)
         say(RELATIONS_MEANING, quiet=options.quiet)
-    warn_of_notes(series.name, outcome.candidate)
     write_outcomes(options.json, series, [release_document(outcome)], dry_run=options.dry_run)
     return 0
 

@@ -18,6 +18,8 @@ HARDLY_MORE = 1.25
 """By which factor the query error may grow for more values than the file asks for."""
 CLEARLY_LESS = 0.8
 """The share of the recommended query error below which a weaker promise is worth a line."""
+MOSTLY_KEPT = 0.5
+"""How much of the relations is so little that a line says what fewer values would keep, and is enough for that line."""
 FROZEN = (
     "this cannot be undone: the first release freezes the technique, its number of values (m, ell, k, n), the columns "
     "and the form; another choice later means a new series, which does not protect people against both series combined"
@@ -56,11 +58,13 @@ def recommendation(series: "Series", facts: TableFacts, measured: Sequence[Measu
         return None
     own = asked(series)
     ranks = [_rank(one, facts) for one in working]
-    best = _chosen([one for one, rank in zip(working, ranks, strict=True) if rank == min(ranks)], facts, own)
+    alike = [one for one, rank in zip(working, ranks, strict=True) if rank == min(ranks)]
+    best = _chosen(alike, facts, own, series.form)
     closer = [one for one in working if one.complete and _error(one) < CLEARLY_LESS * _error(best)]
     weaker = [one for one in closer if not _fit(one).bounds_risk]
     alternative = min(weaker, key=_error) if weaker and _fit(best).bounds_risk else None
-    return Recommendation(best, tuple(_reasons(best, facts, own)), yaml_lines(series, best.cell), alternative)
+    reasons = (*_reasons(best, facts, own), *_lost_relations(best, alike))
+    return Recommendation(best, reasons, yaml_lines(series, best.cell), alternative)
 
 
 def _rank(one: Measured, facts: TableFacts) -> tuple[bool, bool, int, bool]:
@@ -71,10 +75,11 @@ def _rank(one: Measured, facts: TableFacts) -> tuple[bool, bool, int, bool]:
     return (facts.selects and not answers, not fit.bounds_risk, len(fit.adversaries), one.horizon is not None)
 
 
-def _chosen(alike: Sequence[Measured], facts: TableFacts, own: int | None) -> Measured:
+def _chosen(alike: Sequence[Measured], facts: TableFacts, own: int | None, form: str) -> Measured:
     """Of cells with the same promise: as many values as the file asks for, and more if they cost hardly more.
 
-    A cell with a value to spare comes first, then any.
+    A cell with a value to spare comes first, then any. The form of the series stays unless the other one costs clearly
+    less: the default was chosen for more than the error of a count.
     """
     enough = [one for one in alike if one.cell.among >= (own or 2)]
     if not enough:
@@ -85,8 +90,30 @@ def _chosen(alike: Sequence[Measured], facts: TableFacts, own: int | None) -> Me
         if able:
             least = min(_error(one) for one in able)
             cheap = [one for one in able if _error(one) <= HARDLY_MORE * least]
-            return min(cheap or able, key=lambda one: (-one.cell.among, _error(one)))
+            return min(cheap or able, key=lambda one: (-one.cell.among, _in_other_form(one, form), _error(one)))
     raise AssertionError("the last rule accepts any cell")
+
+
+def _in_other_form(one: Measured, form: str) -> bool:
+    decouples = TECHNIQUES[one.cell.technique].declaration.decouples
+    return decouples and (one.cell.k is not None) != (form == "decoupled")
+
+
+def _lost_relations(best: Measured, alike: Sequence[Measured]) -> list[str]:
+    """What fewer values would keep of the relations, where the recommended cell keeps hardly any."""
+    if best.relations is None or best.relations >= MOSTLY_KEPT:
+        return []
+    enough = [
+        one
+        for one in alike
+        if one.cell.technique == best.cell.technique and (one.cell.k is None) == (best.cell.k is None)
+        if one.cell.among < best.cell.among and (one.relations or 0.0) >= MOSTLY_KEPT
+    ]
+    if not enough:
+        return []
+    most = max(enough, key=lambda one: one.cell.among)
+    kept = f"{most.cell.text} keeps {whole_percent(most.relations)} of them"
+    return [f"readers see hardly any relation; {kept}, and hides people among fewer values"]
 
 
 def _has_spare(one: Measured, facts: TableFacts) -> bool:
@@ -117,7 +144,7 @@ def _reasons(best: Measured, facts: TableFacts, own: int | None) -> list[str]:
         then = "some are withheld" if fit.goes_on else "the release is refused"
         reasons.append(f"nothing is to spare: where a value is more frequent among the new people, {then}")
     if cell.k is not None:
-        reasons.append("the decoupled form promises the same for values, and its counts are closer (docs/decoupled.md)")
+        reasons.append("the decoupled form promises the same for values, and locates fewer people (docs/decoupled.md)")
     reasons.append(
         f"a release has {best.counterfeits:,.0f} counterfeits and withholds {best.withheld:,.0f} people on average; "
         f"{utility(best.query_error, best.relations)}"

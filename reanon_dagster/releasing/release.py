@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 Observer = Callable[[SeriesView, Candidate | None, ReanonError | None], None]
 """Told of a decision: the view that it was made with, what was judged if anything was, and why it was refused if so."""
 
+Notice = Callable[[Candidate], None]
+"""Told of a release that passed the gate, before it is published: what it raises stops the release."""
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
@@ -94,12 +97,13 @@ def publish_release(
     accept_drift: str | None = None,
     seed: int | None = None,
     progress: Progress = silent,
+    notice: Notice | None = None,
     observer: Observer | None = None,
 ) -> Outcome:
     """Publish this release, which must be the next one; nothing to do if it is the latest one already.
 
-    A dry run ends at the gate: it says what would be published, and writes nothing. `observer` is called once the
-    release is decided.
+    A dry run ends at the gate: it says what would be published, and writes nothing. `notice` is called before the
+    release is published, `observer` once it is decided.
 
     Raises: every error of ours.
     """
@@ -112,6 +116,8 @@ def publish_release(
         if candidate is not None:
             with _recorded(series, release, dry_run=dry_run):
                 require_acceptable(candidate)
+                if notice is not None:
+                    notice(candidate)
                 if not dry_run:
                     progress("publishing")
                     accept(series, candidate)
@@ -132,6 +138,7 @@ def publish_ready_releases(
     accept_drift: str | None = None,
     seed: int | None = None,
     progress: Progress = silent,
+    notice: Notice | None = None,
 ) -> Iterator[Outcome]:
     """Publish every release that can run, in order, up to `to`.
 
@@ -148,7 +155,7 @@ def publish_ready_releases(
             return
         chosen = None if seed is None else seed + view.position
         yield publish_release(
-            series, release, today, view=view, accept_drift=accept_drift, seed=chosen, progress=progress
+            series, release, today, view=view, accept_drift=accept_drift, seed=chosen, progress=progress, notice=notice
         )
 
 

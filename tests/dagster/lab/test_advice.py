@@ -10,7 +10,7 @@ from builders.rehearsed import with_surplus, written
 from builders.series import DISEASES, SERIES, lively, people, write_series
 
 from reanon_dagster.cli import main
-from reanon_dagster.lab.advice import yaml_lines
+from reanon_dagster.lab.advice import recommendation, yaml_lines
 from reanon_dagster.lab.advice_grid import Cell, Measured, asked, cells, numbers_tried
 from reanon_dagster.lab.applicability import applicability, eligibilities, table_facts
 from reanon_dagster.lab.rehearsal import Obstacle, RehearsedRelease
@@ -189,6 +189,46 @@ def test_the_horizon_is_the_first_refusal_cascade_or_loss_of_many_people() -> No
     end = Measured(cell, (good, refused), 2, 0).horizon
     assert end is not None
     assert (end.why, end.redacted) == ("refused: value 'flu'", "refused: a value")
+
+
+@pytest.mark.parametrize("form", ["boxes", "decoupled"])
+def test_the_form_of_the_series_stays_unless_the_other_one_costs_clearly_less(tmp_path: Path, form: str) -> None:
+    series = load_series(write_series(tmp_path, text=f"{SERIES}publish: {{form: {form}}}\n", snapshots=lively(2)))
+    facts = table_facts(series, ["r1", "r2"], snapshots_on_disk(series, TODAY).read())
+
+    def chosen(own: float, other: float) -> str:
+        errors = {form: own, "decoupled" if form == "boxes" else "boxes": other}
+        cells = {"boxes": None, "decoupled": 10}
+        measured = [
+            Measured(Cell("m-invariance", 3, {"m": 3}, cells[one]), (rehearsed("r1", query_error=error),), 1, 0)
+            for one, error in errors.items()
+        ]
+        found = recommendation(series, facts, measured)
+        assert found is not None
+        return "boxes" if found.measured.cell.k is None else "decoupled"
+
+    assert chosen(0.022, 0.021) == form
+    assert chosen(0.08, 0.05) != form
+
+
+def test_a_recommendation_that_hides_the_relations_says_how_many_values_would_keep_them(tmp_path: Path) -> None:
+    series = load_series(write_series(tmp_path, text=SERIES.replace("m: 3}", "m: 5}"), snapshots=lively(2)))
+    facts = table_facts(series, ["r1", "r2"], snapshots_on_disk(series, TODAY).read())
+
+    def reasons(kept: float | None) -> str:
+        measured = [
+            Measured(Cell("m-invariance", m, {"m": m}), (rehearsed("r1", query_error=0.05, relations=share),), 1, 0)
+            for m, share in ((2, 0.9), (3, 0.75), (4, 0.1), (5, kept))
+        ]
+        found = recommendation(series, facts, measured)
+        assert found is not None
+        assert found.measured.cell.among == 5
+        return " ".join(found.reasons)
+
+    said = "readers see hardly any relation; m-invariance, m = 3 keeps 75% of them, and hides people among fewer values"
+    assert said in reasons(0.03)
+    assert "hardly any relation" not in reasons(0.6)
+    assert "hardly any relation" not in reasons(None)
 
 
 def test_what_else_the_file_sets_for_its_technique_stays(tmp_path: Path) -> None:

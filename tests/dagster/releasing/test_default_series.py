@@ -185,16 +185,16 @@ def test_a_value_that_loses_much_stops_the_release_until_somebody_accepts_it(
     assert "a wave of flu" not in published
 
 
-def wave(share: float) -> list[pd.DataFrame]:
+def wave(share: float, size: int = 100) -> list[pd.DataFrame]:
     """Two tables; so many of the newcomers of the second have flu."""
-    first = people(900, flu=1 / 6)
-    return [first, pd.concat([first.iloc[300:], people(500, 1, flu=share)])]
+    first = people(9 * size, flu=1 / 6)
+    return [first, pd.concat([first.iloc[3 * size :], people(5 * size, 1, flu=share)])]
 
 
 def test_a_later_release_stops_only_if_a_value_loses_more_than_half(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = write("{name: m-invariance, m: 3}", *wave(0.55))
+    path = write("{name: m-invariance, m: 3}", *wave(0.48))
     assert main(["backfill", str(path), "--quiet"]) == 0
     told = capsys.readouterr().err
     assert "the release withholds more than a fifth of the people with some value of disease (1 value)" in told
@@ -205,6 +205,40 @@ def test_a_later_release_stops_only_if_a_value_loses_more_than_half(
     assert "would withhold more than half of the people with some value of disease" in told
     assert "people with 'flu'" in told
     assert "weaker parameters" not in told  # they are frozen
+
+
+@pytest.mark.parametrize("size", [100, 5])
+def test_what_a_value_loses_is_said_before_the_release_is_published(
+    write: Write, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """Of a value that few people have, too: there a loss of more than half stops nothing."""
+    path = write("{name: m-invariance, m: 3}", *wave(0.48 if size == 100 else 0.9, size))
+    assert main(["publish", str(path), "--quiet"]) == 0
+    capsys.readouterr()
+
+    def stop(*_: object) -> None:
+        raise Refused("stopped")
+
+    monkeypatch.setattr("reanon_dagster.releasing.release.accept", stop)
+    for command in ("publish", "backfill"):
+        assert main([command, str(path), "--quiet"]) == 1
+        first, second = capsys.readouterr().err.splitlines()
+        assert "the release withholds more than a fifth of the people with some value of disease" in first
+        assert second == "reanon: stopped"
+
+
+def test_where_a_caution_is_an_error_nothing_is_published(write: Write) -> None:
+    path = write("{name: m-invariance, m: 3}", *wave(0.48))
+    series = reanon_dagster.open_series(path)
+    series.publish()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", reanon.Caution)
+        with pytest.raises(reanon.Caution, match="more than a fifth of the people"):
+            series.publish()
+    assert [release.name for release in series.releases] == ["r1"]
+    with pytest.warns(reanon.Caution, match="more than a fifth of the people"):
+        series.publish()
+    assert [release.name for release in series.releases] == ["r1", "r2"]
 
 
 def python_series(**options: object) -> reanon.Series:
@@ -228,7 +262,7 @@ def test_python_gets_the_same_defaults_and_the_same_brake() -> None:
 
 
 def test_python_says_what_a_later_release_loses() -> None:
-    first, second = wave(0.55)
+    first, second = wave(0.48)
     series = python_series()
     series.publish(first, name="r1")
     with pytest.warns(reanon.Caution, match="more than a fifth of the people with some value of disease"):

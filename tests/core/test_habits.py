@@ -69,6 +69,10 @@ REFUSED_FRAMES = {
         changed("patient", lambda id_: id_.lstrip("0")),
         "20 new values of patient differ from others",
     ),
+    "ids that lost zeros after a letter": (
+        changed("patient", lambda id_: id_ if id_[0] != "p" else f"p{int(id_[1:])}"),
+        "20 new values of patient differ from others",
+    ),
     "ids that were floats": (
         changed("patient", lambda id_: id_ if id_[0] == "p" else f"{float(id_)}"),
         "20 new values of patient differ from others",

@@ -49,7 +49,7 @@ SELECT group_id, coalesce(size, 0) AS size, coalesce({distinct}, 0) AS distinct_
        CASE WHEN size IS NULL THEN 0 ELSE coalesce(most, 1) END AS most, signature
 FROM boxes LEFT JOIN sets USING (group_id) LEFT JOIN repeated USING (group_id)
 """
-"""The groups with the numbers of their rows, of their different values, and of the rows with the most frequent value."""
+"""The groups: how many rows they have, how many different values, and how many rows with the most frequent value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +95,8 @@ class JudgedRelease:
 
     def numbers(self, query: str, **values: object) -> dict[str, Any]:
         """The one row of a query, in which `$groups` and `$rows` are how many there are."""
-        known = {"groups": self.groups, "rows": self.entry.release.size, **values}
-        given = {name: value for name, value in known.items() if f"${name}" in query}
+        known, named = {"groups": self.groups, "rows": self.entry.release.size, **values}, NAMES.findall(query)
+        given = {name: value for name, value in known.items() if f"${name}" in named}
         return self._tables_of(query).numbers(query, **given)
 
     def number(self, query: str, **values: object) -> int:

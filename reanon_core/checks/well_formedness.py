@@ -50,14 +50,13 @@ WHERE next.group_id <= one.group_id
 """
 PERSON_LINKS = """
 SELECT *
-FROM trace JOIN (SELECT row AS person_row, group_id AS own_group, box FROM person_rows) USING (person_row)
-     JOIN person_boxes USING (box) JOIN snapshot USING (person) JOIN published USING (row)
+FROM shown JOIN (SELECT row AS person_row, group_id AS own_group, box FROM person_rows) USING (person_row)
+     JOIN person_boxes USING (box) JOIN snapshot USING (person)
 """
 """Each traced person of a decoupled release, with their own row and its box."""
 PERSON_ROWS = """
-SELECT count(*) + (SELECT count(*) FROM person_rows) - 2 * count(DISTINCT person_row)
-           AS "rows of people that are not one person's",
-       count(*) FILTER (own_group <> group_id) AS "people whose row has another group"
+SELECT {uncovered} AS uncovered, {lacking} AS lack, count(*) AS traces, count(DISTINCT person_row) AS rows,
+       count(*) FILTER (own_group <> group_id) AS moved
 FROM person_links
 """
 
@@ -203,14 +202,20 @@ def _person_row_flaws(release: JudgedRelease, linked: int) -> dict[str, int]:
 
     Each traced person has one row, with their group and a box that holds them, and there are no other rows.
     """
-    if release.entry.release.person_rows is None:
+    own = release.entry.release.person_rows
+    if own is None:
         return {}
     lost = unreadable_person_rows(release.entry)
     if lost or linked < len(release.entry.trace.persons):
         return {"rows of people that cannot be read": max(1, lost)}
     release.view("person_links", PERSON_LINKS)
     columns = list(enumerate(release.snapshot.schema.quasi_identifiers))
-    found = release.numbers(f"SELECT {uncovered(columns)} AS uncovered, {lacking(columns)} AS lack FROM person_links")
+    found = release.numbers(PERSON_ROWS.format(uncovered=uncovered(columns), lacking=lacking(columns)))
     flags = flag_flaws(release, "person_links", "box", columns) if found["lack"] else 0
-    flaws = sum(box_flaws(release, "person_boxes", columns).values()) + found["uncovered"] + flags
-    return {**release.numbers(PERSON_ROWS), "flaws in boxes of people": flaws}
+    return {
+        "rows of people that are not one person's": len(own.box) + found["traces"] - 2 * found["rows"],
+        "people whose row has another group": found["moved"],
+        "flaws in boxes of people": sum(box_flaws(release, "person_boxes", columns).values())
+        + found["uncovered"]
+        + flags,
+    }

@@ -195,7 +195,7 @@ def published(folder: Path) -> dict[str, float]:
         for number, release in enumerate(series.calendar.due(date(2030, 1, 1)), start=1):
             last[1] = time.process_time()
             with measured(found, f"cpu of r{number}"):
-                publish_release(series, release, date(2030, 1, 1), progress=step)
+                publish_release(series, release, date(2030, 1, 1), accept_drift="a measurement", progress=step)
                 step("looking")
     found["cpu"] = found["cpu of r1"] + steps.get("cpu of other processes", 0.0) / number
     return found | steps | {"memory": peak() - before}

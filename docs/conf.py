@@ -3,6 +3,8 @@
 import re
 from typing import TYPE_CHECKING
 
+from pygments.lexers.sql import MySqlLexer
+
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
@@ -55,4 +57,5 @@ def with_navigation(_: "Sphinx", document: str, source: list[str]) -> None:
 def setup(app: "Sphinx") -> dict[str, bool]:
     """Join Sphinx."""
     app.connect("source-read", with_navigation)
+    app.add_lexer("sql", MySqlLexer)  # the lexer of plain SQL knows no $parameters
     return {"parallel_read_safe": True, "parallel_write_safe": True}

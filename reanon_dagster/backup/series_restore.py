@@ -22,7 +22,8 @@ from reanon_dagster.backup.archive import Content
 from reanon_dagster.backup.series_backup import BackupSummary, examine_backup
 from reanon_dagster.releasing.series_heads import private_heads, public_head
 from reanon_dagster.storage import encryption, store_reader
-from reanon_dagster.storage.connection import BUSY, STORE, connected, exclusive, opened_with, require_version
+from reanon_dagster.storage.connection import BUSY, STORE, exclusive, opened_with, require_version
+from reanon_dagster.storage.database import hold
 from reanon_dagster.storage.durable_file import flush, new_private_file
 from reanon_dagster.storage.head_file import Head, read_head
 from reanon_dagster.storage.pseudonym_key import KEY_FILE, private_folder
@@ -179,7 +180,10 @@ def _require_complete(store: Path, content: Content) -> None:
     import duckdb
 
     try:
-        with connected(store, content.inventory.store_key, read_only=True) as connection:
+        held = hold(store, content.inventory.store_key, read_only=True)
+        if held is None:
+            raise Refused(BUSY)
+        with held.cursor() as connection:
             require_version(connection)
             found = tuple((one.release, one.manifest_digest) for one in store_reader.releases(connection))
             frozen = store_reader.frozen(connection)

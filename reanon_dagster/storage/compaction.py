@@ -23,18 +23,21 @@ def compact(folder: Path) -> tuple[int, int]:
     path, copy = folder / STORE, folder / COMPACTED
     log = path.with_name(f"{STORE}.wal")
     _remove(copy)
+    sizes = []
+
+    def exchange() -> None:
+        if log.exists():
+            raise Refused("the store's log could not be cleared, so the store was not compacted; try again")
+        flush(copy)
+        copy.replace(path)
+        flush(folder)
+
     try:
-        with exclusively_opened(folder) as connection:
-            before = sum(one.stat().st_size for one in (path, log) if one.exists())
+        with exclusively_opened(folder, afterwards=exchange) as connection:
+            sizes.append(sum(one.stat().st_size for one in (path, log) if one.exists()))
             connection.execute("CHECKPOINT")
             _copy(connection, copy)
-            connection.close()  # the lock on the folder is held until the file is exchanged
-            if log.exists():
-                raise Refused("the store's log could not be cleared, so the store was not compacted; try again")
-            flush(copy)
-            copy.replace(path)
-            flush(folder)
-            return before, path.stat().st_size
+        return sizes[0], path.stat().st_size
     finally:
         _remove(copy)
 

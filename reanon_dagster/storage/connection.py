@@ -3,12 +3,14 @@
 import fcntl
 import os
 import time
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reanon_core.model.errors import Refused
 from reanon_dagster.storage import encryption
+from reanon_dagster.storage.database import Database, hold
 from reanon_dagster.storage.durable_file import flush, temporary_file
 from reanon_dagster.storage.pseudonym_key import private_folder
 from reanon_dagster.storage.store_tables import VERSION, store_version
@@ -48,9 +50,14 @@ def opened(
     if not read_only:
         private_folder(folder)
     with opened_with(encryption.store_key(folder), folder, read_only=read_only, patience=patience) as connection:
-        if memory_limit is not None:
-            connection.execute(f"SET memory_limit = '{max(memory_limit, LEAST_MEMORY)}B'")
-        yield connection
+        if memory_limit is None:
+            yield connection
+            return
+        connection.execute(f"SET memory_limit = '{max(memory_limit, LEAST_MEMORY)}B'")
+        try:
+            yield connection
+        finally:
+            connection.execute("RESET memory_limit")
 
 
 @contextmanager
@@ -64,18 +71,20 @@ def opened_with(
     path, until = folder / STORE, time.monotonic() + patience
     while True:
         with exclusive(folder):
-            connection = _connection(path, key, read_only=read_only, final=time.monotonic() > until)
-        if connection is not None:
+            held = _held(path, key, read_only=read_only, final=time.monotonic() > until)
+        if held is not None:
             break
         time.sleep(0.05)
-    with _closed_at_the_end(path, connection):
+    with _let_go(path, held) as connection:
         require_version(connection)
         yield connection
 
 
 @contextmanager
-def exclusively_opened(folder: Path, *, patience: float = PATIENCE) -> "Iterator[duckdb.DuckDBPyConnection]":
-    """A connection during which no other process can open the store, even after it is closed: to exchange the file.
+def exclusively_opened(
+    folder: Path, *, afterwards: Callable[[], None] | None = None, patience: float = PATIENCE
+) -> "Iterator[duckdb.DuckDBPyConnection]":
+    """A connection during which no other process can open the store, and `afterwards` neither: to exchange the file.
 
     Raises: Refused if another process holds the file for longer than `patience` seconds, or if the store cannot be
     read or written.
@@ -84,11 +93,13 @@ def exclusively_opened(folder: Path, *, patience: float = PATIENCE) -> "Iterator
     path, key, until = folder / STORE, encryption.store_key(folder), time.monotonic() + patience
     while True:
         with exclusive(folder):
-            connection = _connection(path, key, read_only=False, final=time.monotonic() > until)
-            if connection is not None:
-                with _closed_at_the_end(path, connection):
+            held = _held(path, key, read_only=False, final=time.monotonic() > until)
+            if held is not None:
+                with _let_go(path, held) as connection:
                     require_version(connection)
                     yield connection
+                if afterwards is not None:
+                    afterwards()
                 return
         time.sleep(0.05)
 
@@ -119,32 +130,19 @@ def attach(connection: "duckdb.DuckDBPyConnection", path: Path, name: str, key: 
 
 
 @contextmanager
-def _closed_at_the_end(path: Path, connection: "duckdb.DuckDBPyConnection") -> "Iterator[None]":
-    """Close the connection, and turn what DuckDB says into a sentence of ours."""
+def _let_go(path: Path, held: Database) -> "Iterator[duckdb.DuckDBPyConnection]":
+    """A connection; what DuckDB says becomes a sentence of ours."""
     import duckdb
 
     try:
-        yield
+        with held.cursor() as connection:
+            yield connection
     except duckdb.Error as error:
         raise Refused(_trouble(path, error)) from error
-    finally:
-        connection.close()
 
 
-def connected(path: Path, key: str | None, *, read_only: bool) -> "duckdb.DuckDBPyConnection":
-    """A connection to a DuckDB file with the key that it is encrypted with; None if it is not."""
-    import duckdb
-
-    if key is not None:
-        return encryption.attached(path, key, read_only=read_only)
-    connection = duckdb.connect(str(path), read_only=read_only)
-    if not read_only:
-        connection.execute(encryption.WITHOUT_LOG)
-    return connection
-
-
-def _connection(path: Path, key: str | None, *, read_only: bool, final: bool) -> "duckdb.DuckDBPyConnection | None":
-    """A connection; None if another process holds the file.
+def _held(path: Path, key: str | None, *, read_only: bool, final: bool) -> Database | None:
+    """The store, held for this process; None if another one holds it.
 
     Requires: no other process connects meanwhile.
 
@@ -156,15 +154,16 @@ def _connection(path: Path, key: str | None, *, read_only: bool, final: bool) ->
     try:
         if not read_only and not has_bytes(path):
             _create(path, key)
-        return connected(path, key, read_only=read_only)
+        held = hold(path, key, read_only=read_only)
     except duckdb.Error as error:
         if LOCKED not in str(error).lower():
             raise Refused(_trouble(path, error)) from error
-        if final:
-            raise Refused(BUSY) from None
-        return None
+        held = None
     finally:
         os.umask(mask)
+    if held is None and final:
+        raise Refused(BUSY)
+    return held
 
 
 def has_bytes(path: Path) -> bool:
@@ -189,7 +188,11 @@ def exclusive(folder: Path) -> "Iterator[None]":
 def _create(path: Path, key: str | None) -> None:
     """An empty store, whole or not there at all: DuckDB's own first bytes are several writes."""
     temporary = temporary_file(path)
-    connected(temporary, key, read_only=False).close()
+    held = hold(temporary, key, read_only=False)
+    if held is None:
+        raise Refused(BUSY)
+    with held.cursor():
+        pass
     flush(temporary)
     temporary.replace(path)
     flush(path.parent)

@@ -37,29 +37,13 @@ def store_key(folder: Path) -> str | None:
     return None if derived is None else derived.hex()
 
 
-def attached(path: Path, key: str, *, read_only: bool) -> "duckdb.DuckDBPyConnection":
-    """A connection to an encrypted DuckDB file. Files that it spills to are encrypted and lie beside it.
+def prepare(engine: "duckdb.DuckDBPyConnection") -> None:
+    """Let a DuckDB open encrypted files, and encrypt what it spills. Keys are bound parameters, in no statement or log.
 
-    Within a process, all connections to one file share one database, as with `duckdb.connect`. The key is a bound
-    parameter: it is in no statement, and so in no log and no message.
-
-    Raises: InvalidParameter without the extension; duckdb.Error.
+    Raises: InvalidParameter without the extension.
     """
-    import duckdb
-
-    connection = duckdb.connect(f":memory:{path.resolve()}", config=_settings(path))
-    try:
-        connection.load_extension(str(_extension()))
-        connection.execute("SET temp_file_encryption = true")
-        options = "READ_ONLY, ENCRYPTION_KEY $key" if read_only else "ENCRYPTION_KEY $key"
-        quoted = str(path).replace("'", "''")
-        connection.execute(f"ATTACH IF NOT EXISTS '{quoted}' AS store ({options})", {"key": key})
-        connection.execute("USE store")
-        connection.execute(WITHOUT_LOG)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+    engine.load_extension(str(_extension()))
+    engine.execute("SET temp_file_encryption = true")
 
 
 def copy_store(source: Path, source_key: str | None, target: Path, target_key: str | None) -> None:
@@ -71,9 +55,8 @@ def copy_store(source: Path, source_key: str | None, target: Path, target_key: s
 
     mask = os.umask(0o077)
     try:
-        with duckdb.connect(":memory:", config=_settings(target)) as connection:
-            connection.load_extension(str(_extension()))
-            connection.execute("SET temp_file_encryption = true")
+        with duckdb.connect(":memory:", config=settings(target)) as connection:
+            prepare(connection)
             for name, path, key in (("source", source, source_key), ("target", target, target_key)):
                 quoted = str(path).replace("'", "''")
                 keyed, given = ("", None) if key is None else (" (ENCRYPTION_KEY $key)", {"key": key})
@@ -152,8 +135,8 @@ def _derived(folder: Path, purpose: str) -> bytes | None:
     return HKDF(SHA256(), length=32, salt=None, info=info).derive(secret.encode("utf-8", "surrogateescape"))
 
 
-def _settings(path: Path) -> dict[str, str | bool | int | float | list[str]]:
-    # An in-memory database would spill to the working directory.
+def settings(path: Path) -> dict[str, str | bool | int | float | list[str]]:
+    """How a DuckDB for this file begins: by itself, it would spill to the working directory."""
     return {
         "temp_directory": f"{path}.tmp",
         "autoinstall_known_extensions": "false",

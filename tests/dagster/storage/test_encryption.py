@@ -13,7 +13,7 @@ from builders.series import DISEASES, SERIES, lively, write_series
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Refused
 from reanon_dagster.cli import main
 from reanon_dagster.series.series_file import load_series
-from reanon_dagster.storage import encryption, pseudonym_key, secret
+from reanon_dagster.storage import database, encryption, pseudonym_key, secret
 from reanon_dagster.storage.connection import STORE, opened
 from reanon_dagster.storage.pseudonym_key import KEY_FILE
 from reanon_dagster.storage.series_store import read_summary
@@ -131,6 +131,7 @@ def test_a_key_beside_its_store_or_in_public_is_refused(tmp_path: Path) -> None:
 
 def test_without_the_extension_the_sentence_names_what_to_install(keyed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encryption, "EXTENSION", "duckdb_extension_that_is_not_there")
+    monkeypatch.setattr(database, "_RUNNING", {})
     with pytest.raises(InvalidParameter, match=r"reanon\[encryption\]"):
         read_summary(load_series(keyed, lazily=True).private_folder)
 

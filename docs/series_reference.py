@@ -1,4 +1,4 @@
-"""docs/series-yaml.md, generated from the models: `python -m reanon_dagster.series.reference_page`."""
+"""docs/series-yaml.md, generated from the models: `python docs/series_reference.py`."""
 
 import ast
 import dataclasses
@@ -35,7 +35,7 @@ from reanon_dagster.series.store_key import StoreKey
 from reanon_dagster.series.template import SERIES_YAML
 from reanon_dagster.sources.kinds.catalog import SOURCES
 
-TARGET = Path(__file__).parents[2] / "docs" / "series-yaml.md"
+TARGET = Path(__file__).with_name("series-yaml.md")
 
 _SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("The file", SeriesConfig),
@@ -72,7 +72,7 @@ _NOTES: dict[type[BaseModel], str] = {
 }
 _HEAD = (
     "Every key of a series file. This page is generated from the models in `reanon_dagster/series/config.py` by "
-    "`python -m reanon_dagster.series.reference_page`. Unknown keys are errors. Paths are relative to the file's "
+    "`python docs/series_reference.py`. Unknown keys are errors. Paths are relative to the file's "
     "folder. Values are read as written: `no`, `007` and `2024-03-01` stay text unless a key needs another type."
 )
 _WORDS = {

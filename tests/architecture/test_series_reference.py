@@ -2,13 +2,14 @@
 
 import re
 
+from series_reference import TARGET, markdown
+
 from reanon_core.catalog import TECHNIQUES
 from reanon_dagster.series.config import SeriesConfig
-from reanon_dagster.series.reference_page import TARGET, markdown
 
 
 def test_the_committed_page_is_what_the_models_say():
-    assert TARGET.read_text(encoding="utf-8") == markdown(), "run python -m reanon_dagster.series.reference_page"
+    assert TARGET.read_text(encoding="utf-8") == markdown(), "run python docs/series_reference.py"
 
 
 def test_every_key_is_on_the_page_with_its_meaning():

@@ -15,6 +15,7 @@ from builders.series import begin, lively, releases_in, write_series
 from reanon_dagster.cli import main
 from reanon_dagster.releasing import series_view
 from reanon_dagster.series.series import Series
+from reanon_dagster.storage import connection, database
 from reanon_dagster.storage.connection import opened
 
 
@@ -76,21 +77,21 @@ def test_a_first_release_that_two_processes_publish_at_once_is_published_once(
 
 
 def test_only_one_at_a_time_looks_for_the_store_and_makes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    connect, inside, most = duckdb.connect, [0], [0]
+    hold, inside, most = database.hold, [0], [0]
 
-    def slow(path: str, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+    def slow(path: Path, key: str | None, *, read_only: bool) -> database.Database | None:
         inside[0] += 1
         most[0] = max(most[0], inside[0])
         time.sleep(0.1)  # DuckDB looks whether the file is there, and a little later makes it
-        connection = connect(path, read_only=read_only)
+        held = hold(path, key, read_only=read_only)
         inside[0] -= 1
-        return connection
+        return held
 
     def work(name: str) -> None:
-        with opened(tmp_path, read_only=False) as connection:
-            connection.execute(f"CREATE TABLE {name} (x INTEGER)")
+        with opened(tmp_path, read_only=False) as store:
+            store.execute(f"CREATE TABLE {name} (x INTEGER)")
 
-    monkeypatch.setattr(duckdb, "connect", slow)
+    monkeypatch.setattr(connection, "hold", slow)
     with ThreadPoolExecutor() as pool:
         list(pool.map(work, ("one", "two", "three")))
     assert most == [1]

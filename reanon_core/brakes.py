@@ -187,8 +187,7 @@ def ids_for_nothing(name: str, rows: "Bool") -> Brake | None:
 def _of_rows(what: str, rows: "Bool", advice: str) -> Brake | None:
     from reanon_core.model.coding import named_rows
 
-    sentence = f"{what}, in {named_rows(rows)}" if rows.any() else ""
-    return Brake(sentence, sentence, advice) if sentence else None
+    return Brake(f"{what}, in {named_rows(rows)}", what, advice) if rows.any() else None
 
 
 def _quoting(what: str, shown: list[str], nouns: tuple[str, str], advice: str) -> Brake | None:

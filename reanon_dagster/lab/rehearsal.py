@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from reanon_core.model.errors import InvalidSnapshot, ReanonError, Refused, Unpu
 from reanon_core.model.finding import Findings
 from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.protocols import Memory
+from reanon_core.tables.id_forms import KnownIds, KnownPeople, NewIds
 from reanon_dagster.lab.projection import Projection, as_read, projected_names
 from reanon_dagster.lab.snapshots_on_disk import SnapshotsOnDisk
 from reanon_dagster.releasing.candidate import Candidate
@@ -46,6 +48,7 @@ class RehearsalView(SeriesView):
     scratch_memories: Mapping[str, Memory] = field(default_factory=dict)
     scratch_persons: "Int64 | None" = None
     """The people in the table of the latest release."""
+    scratch_known: KnownIds = field(default_factory=KnownIds.none)
 
     @cached_property
     def key(self) -> bytes:
@@ -68,6 +71,11 @@ class RehearsalView(SeriesView):
     def returning(self, persons: "Int64") -> tuple[int, int]:
         """How many people of the latest release's table are among these, which ascend; and how many it had."""
         return counted_among([] if self.scratch_persons is None else [self.scratch_persons], persons)
+
+    @contextmanager
+    def known_people(self) -> Iterator[KnownPeople]:
+        """Everyone in a snapshot of a rehearsed release."""
+        yield self.scratch_known
 
     def after(self, candidate: Candidate) -> "RehearsalView":
         """The view after this candidate, as if the gate had accepted it."""
@@ -92,7 +100,13 @@ class RehearsalView(SeriesView):
             scratch_state=candidate.state,
             scratch_memories=candidate.memories,
             scratch_persons=table.persons,
+            scratch_known=self._known_after(candidate.new_ids),
         )
+
+    def _known_after(self, new: NewIds | None) -> KnownIds:
+        if new is None:
+            return self.scratch_known
+        return self.scratch_known.with_people(new.ids.persons[new.fresh], new.ids.forms[new.fresh])
 
 
 def first_view(series: "Series", seed: int | None) -> RehearsalView:

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 from reanon_core import brakes
 from reanon_core.brakes import Brake, BrakesTripped
+from reanon_core.model.mark import marked
+from reanon_core.tables.id_forms import Doubts, NewIds, examined_ids
 from reanon_dagster.storage.records import AcceptedDrift
 
 if TYPE_CHECKING:
@@ -14,14 +16,26 @@ if TYPE_CHECKING:
     from reanon_dagster.sources.snapshot_reader import Read
 
 
+def new_people(view: "SeriesView", read: "Read") -> tuple[NewIds, Doubts] | None:
+    """The new people of a snapshot, and doubts about their ids; None if no source wrote these.
+
+    Raises: OutOfOrder if another release was published meanwhile.
+    """
+    if read.ids is None:
+        return None
+    forgotten = marked(view.summary.marks, read.ids.persons)
+    with view.known_people() as known:
+        return examined_ids(read.ids, forgotten, known, view.key)
+
+
 def require_released_brakes(
-    series: "Series", view: "SeriesView", release: str, read: "Read", accepted: str | None
+    series: "Series", view: "SeriesView", release: str, read: "Read", doubts: Doubts | None, accepted: str | None
 ) -> tuple[AcceptedDrift, ...]:
     """Refuse a snapshot that trips a brake unless a person accepts it; return what was accepted.
 
     Raises: BrakesTripped with every brake at once.
     """
-    return _accepted(release, tripped_brakes(series, view, release, read), accepted)
+    return _accepted(release, tripped_brakes(series, view, release, read, doubts), accepted)
 
 
 def require_accepted_loss(
@@ -41,16 +55,20 @@ def _accepted(release: str, found: tuple[Brake, ...], accepted: str | None) -> t
     return tuple(AcceptedDrift(brake.redacted, str(accepted)) for brake in found)
 
 
-def tripped_brakes(series: "Series", view: "SeriesView", release: str, read: "Read") -> tuple[Brake, ...]:
+def tripped_brakes(
+    series: "Series", view: "SeriesView", release: str, read: "Read", doubts: Doubts | None
+) -> tuple[Brake, ...]:
     """Every brake that the snapshot of the next release trips."""
     before, column, known = view.people_before(release), read.snapshot.schema.sensitive, len(view.past.sensitive_values)
-    config = series.config
+    config, id_column = series.config, series.config.source.id
     found = (
         brakes.empty_start(read.rows, first=not view.position),
         brakes.drifted_size(read.rows, before, config.max_drift, own="max_drift" in config.model_fields_set),
         _returning(series, view, read.persons),
         brakes.respelled_values(column, known),
         brakes.values_for_nothing(column, known),
+        None if doubts is None else brakes.respelled_ids(id_column, doubts.alike),
+        None if doubts is None else brakes.ids_for_nothing(id_column, doubts.empty),
     )
     return tuple(brake for brake in found if brake is not None)
 

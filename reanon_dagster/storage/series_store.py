@@ -15,8 +15,10 @@ from reanon_core.model.mark import Mark
 from reanon_core.model.schema import Schema
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
+from reanon_core.tables.id_forms import KnownIds, KnownPeople
 from reanon_dagster.storage import memory_tables, store_reader, store_writer
 from reanon_dagster.storage.connection import STORE, has_bytes, opened
+from reanon_dagster.storage.known_people import StoredPeople
 from reanon_dagster.storage.records import AcceptedDrift, Halt, Refusal, ReleaseRecord, StateSummary, Withdrawal
 
 if TYPE_CHECKING:
@@ -120,6 +122,19 @@ def count_returning(folder: Path, releases: int, persons: Int64) -> tuple[int, i
         return 0, 0
     with _unchanged_store(folder, releases) as connection:
         return counted_among(store_reader.table_persons(connection, releases - 1), persons)
+
+
+@contextmanager
+def known_people(folder: Path, releases: int) -> Iterator[KnownPeople]:
+    """Everyone in a snapshot of so many releases, while the store is held.
+
+    Raises: OutOfOrder if another release was published meanwhile.
+    """
+    if releases == 0:
+        yield KnownIds.none()
+        return
+    with _unchanged_store(folder, releases) as connection:
+        yield StoredPeople(connection)
 
 
 def read_state(folder: Path, releases: int, columns: ColumnFolder | None = None) -> Memory | None:

@@ -9,7 +9,6 @@ from reanon_core.tables.id_forms import Doubts, NewIds, examined_ids
 from reanon_dagster.storage.records import AcceptedDrift
 
 if TYPE_CHECKING:
-    from reanon_core.model.arrays import Int64
     from reanon_core.model.ledger import Entry
     from reanon_dagster.releasing.series_view import SeriesView
     from reanon_dagster.series.series import Series
@@ -64,7 +63,7 @@ def tripped_brakes(
     found = (
         brakes.empty_start(read.rows, first=not view.position),
         brakes.drifted_size(read.rows, before, config.max_drift, own="max_drift" in config.model_fields_set),
-        _returning(series, view, read.persons),
+        *_returning(series, view, read),
         brakes.respelled_values(column, known),
         brakes.values_for_nothing(column, known),
         None if doubts is None else brakes.respelled_ids(id_column, doubts.alike),
@@ -79,13 +78,16 @@ def allowed_change(series: "Series", before: int) -> int | None:
     return brakes.allowed_change(before, config.max_drift, own="max_drift" in config.model_fields_set)
 
 
-def _returning(series: "Series", view: "SeriesView", persons: "Int64") -> Brake | None:
-    config = series.config
-    if not config.min_returning or view.latest is None or view.latest.people == 0:
-        return None
-    here, before = view.returning(persons)
-    own, advice = (
-        "min_returning" in config.model_fields_set,
-        " If every release is about other people, set min_returning: 0",
+def _returning(series: "Series", view: "SeriesView", read: "Read") -> tuple[Brake | None, ...]:
+    config, latest = series.config, view.latest
+    if not config.min_returning or latest is None or latest.people == 0:
+        return ()
+    column = read.snapshot.schema.sensitive
+    found = view.returning(read.persons, len(column.values))
+    here, before, least = int(found.here.sum()), int(found.before.sum()), config.min_returning
+    own = "min_returning" in config.model_fields_set
+    advice = " If every release is about other people, set min_returning: 0"
+    return (
+        brakes.few_returning(here, before, latest.release, least, own=own, advice=advice),
+        brakes.filtered_values(column, found, view.value_returning, latest.release),
     )
-    return brakes.few_returning(here, before, view.latest.release, config.min_returning, own=own, advice=advice)

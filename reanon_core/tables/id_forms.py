@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 WHOLE = r"^([0-9]+)\.0*$"
 """A whole number as frames write it if some of the column is missing: 7.0."""
+DIGITS = "0123456789"
+OTHERS = "".join(chr(code) for code in range(ord("!"), ord("~") + 1) if chr(code) not in DIGITS)
+"""The visible letters of ASCII that are no digits."""
 PADDED = r"^([^0-9]*[a-z][^0-9]*)0+([0-9]+)$"
 """A number after letters with zeros before it: p007."""
 ACCIDENTS = r"[\s\p{Z}\p{C}]+"
@@ -44,10 +47,28 @@ def id_forms(texts: "pa.StringArray") -> "pa.StringArray":
     if compute.any(compute.match_substring(texts, ".")).as_py():
         texts = compute.replace_substring_regex(texts, WHOLE, r"\1")
     if greatest > ord("9") and compute.any(compute.match_substring(texts, "0")).as_py():
-        texts = compute.replace_substring_regex(texts, PADDED, r"\1\2")
-    digits = compute.ascii_ltrim(texts, characters="0")
-    digits = compute.if_else(compute.equal(digits, ""), "0", digits)
-    return compute.if_else(compute.ascii_is_decimal(texts), digits, texts)
+        if greatest > ord("~"):
+            texts = compute.replace_substring_regex(texts, PADDED, r"\1\2")
+        else:
+            texts = _without_padding(texts)
+    return compute.if_else(compute.ascii_is_decimal(texts), _without_zeros(texts), texts)
+
+
+def _without_padding(texts: "pa.StringArray") -> "pa.StringArray":
+    """What replacing PADDED gives for visible letters of ASCII, several times faster."""
+    from pyarrow import compute
+
+    number, before = compute.ascii_ltrim(texts, characters=OTHERS), compute.ascii_rtrim(texts, characters=DIGITS)
+    padded = compute.and_(compute.ascii_is_decimal(number), compute.not_equal(compute.ascii_upper(before), before))
+    return compute.if_else(padded, compute.binary_join_element_wise(before, _without_zeros(number), ""), texts)
+
+
+def _without_zeros(numbers: "pa.StringArray") -> "pa.StringArray":
+    """Whole numbers without zeros before."""
+    from pyarrow import compute
+
+    digits = compute.ascii_ltrim(numbers, characters="0")
+    return compute.if_else(compute.equal(digits, ""), "0", digits)
 
 
 def _extreme_letters(texts: "pa.StringArray") -> tuple[int, int]:
@@ -71,7 +92,8 @@ def row_forms(name: str, column: "pa.ChunkedArray", persons: Int64, key: bytes) 
     forms = np.empty(len(persons), dtype=np.int64)
     for start in range(0, len(persons), BLOCK):
         texts = canonical_texts(name, column.slice(start, BLOCK))
-        forms[start : start + BLOCK] = pseudonyms(id_forms(texts), key)
+        written, here = id_forms(texts), slice(start, start + BLOCK)
+        forms[here] = persons[here] if written is texts else pseudonyms(written, key)
     return forms
 
 

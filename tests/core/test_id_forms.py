@@ -51,6 +51,13 @@ def form_of(text: str) -> str:
     return after[1] + (after[2].lstrip("0") or "0") if after and re.search("[a-z]", after[1]) else lower
 
 
+@given(st.lists(st.text("aB0b17.-!~_Z9 ", max_size=7)))
+def test_the_form_of_an_id_does_not_depend_on_those_beside_it(ids: list[str]) -> None:
+    forms = id_forms(pa.array(ids, pa.string())).to_pylist()
+    assert forms == id_forms(pa.array([*ids, "\u00e9"])).to_pylist()[:-1]  # by other expressions
+    assert forms == [id_forms(pa.array([id_])).to_pylist()[0] for id_ in ids]
+
+
 IDS = st.lists(st.text("aA0b17. \u00a0", min_size=1, max_size=4), unique=True, max_size=12)
 
 

@@ -46,7 +46,13 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "reanon_core.replay",
         "reanon_core.series_arguments",
     ),
-    ("reanon_core.adversary_knowledge", "reanon_core.brakes", "reanon_core.finding_truth", "reanon_core.lineages"),
+    (
+        "reanon_core.adversary_knowledge",
+        "reanon_core.brakes",
+        "reanon_core.finding_truth",
+        "reanon_core.lineages",
+        "reanon_core.returning",
+    ),
     ("reanon_core.publishing", "reanon_core.catalog", "reanon_core.judgement", "reanon_core.tables"),
     ("reanon_core.columns",),
     (

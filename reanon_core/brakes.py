@@ -3,6 +3,7 @@
 Each function gets numbers and values and returns a brake, or None if the snapshot does not trip it.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import floor
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from reanon_core.model.arrays import Bool
     from reanon_core.model.ledger import Entry
     from reanon_core.model.schema import Sensitive
+    from reanon_core.returning import Returning
 
 MAX_DRIFT = 0.5
 MIN_RETURNING = 0.1
@@ -26,6 +28,8 @@ FEWEST = 50
 MOST_LOST, MOST_LOST_LATER = 0.2, 0.5
 """The greatest share of the people with one value that the first release and a later one may withhold; of values with
 FEWEST people or more."""
+MOST_RETURN = 0.5
+"""The share of all others who are in the table again from which on people with one value are missed."""
 FEWEST_NOTED = 10
 """The number of people with a value from which on a note says that many of them are withheld."""
 SHOWN = 3
@@ -114,6 +118,32 @@ def few_returning(
     return Brake(sentence, sentence, f"; did the ids change?{advice}")
 
 
+def filtered_values(
+    column: "Sensitive", found: "Returning", earlier: Callable[[int], Sequence[tuple[int, int]]], release: str
+) -> Brake | None:
+    """Hardly anyone with some value is in the table again, although most others are: it may be filtered by the value.
+
+    Only values with FEWEST people or more in the latest release count. `earlier` gives for the code of a value how many
+    people with it returned between two earlier releases and how many had it, the latest first: people with some values
+    never return, such as those of an acute disease, and that is noticed once.
+    """
+    here, before = found.here, found.before
+    others_here, others = here.sum() - here, before.sum() - before
+    least = MIN_RETURNING * others_here / np.maximum(others, 1)
+    missed = (before >= FEWEST) & (others_here >= MOST_RETURN * others) & (others > 0) & (here < least * before)
+    codes = [code for code in np.flatnonzero(missed).tolist() if not _never_returned(earlier(code), float(least[code]))]
+    what = f"most people of release {release} are in the snapshot, but hardly any with some value of {column.name}"
+    quoted = [f"{here[code]:,} of the {before[code]:,} people with {column.values[code]!a}" for code in codes]
+    advice = f"; who is in the snapshot must not depend on {column.name}"
+    return _quoting(what, quoted, ("value", "values"), advice)
+
+
+def _never_returned(earlier: Sequence[tuple[int, int]], least: float) -> bool:
+    """Whether hardly anyone returned when enough people had the value for the last time."""
+    here, before = next((one for one in earlier if one[1] >= FEWEST), (1, 0))
+    return here < least * before
+
+
 def respelled_values(column: "Sensitive", known: int) -> Brake | None:
     """A new sensitive value that is another spelling of one: a person who has both seems to change their value.
 
@@ -187,8 +217,7 @@ def ids_for_nothing(name: str, rows: "Bool") -> Brake | None:
 def _of_rows(what: str, rows: "Bool", advice: str) -> Brake | None:
     from reanon_core.model.coding import named_rows
 
-    sentence = f"{what}, in {named_rows(rows)}" if rows.any() else ""
-    return Brake(sentence, sentence, advice) if sentence else None
+    return Brake(f"{what}, in {named_rows(rows)}", what, advice) if rows.any() else None
 
 
 def _quoting(what: str, shown: list[str], nouns: tuple[str, str], advice: str) -> Brake | None:

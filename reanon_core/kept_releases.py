@@ -1,6 +1,6 @@
 """Private: what a series in memory keeps of each of its releases."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +9,7 @@ import numpy as np
 from reanon_core import brakes
 from reanon_core.brakes import Brake
 from reanon_core.published_release import PublishedRelease
+from reanon_core.returning import returning, value_returning
 from reanon_core.tables.frames import PrivateTable
 from reanon_core.tables.id_forms import Doubts, among
 from reanon_core.tables.ids import ascending_order
@@ -16,7 +17,7 @@ from reanon_core.tables.ids import ascending_order
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from reanon_core.model.arrays import Int64
+    from reanon_core.model.arrays import Int32, Int64
     from reanon_core.model.ledger import Entry
     from reanon_core.model.schema import Schema
     from reanon_core.tables.snapshot_table import CodedTable
@@ -57,7 +58,18 @@ def tripped_brakes(
         here = int(np.count_nonzero(among(before, people.persons[people.order])))
         found.append(brakes.drifted_size(len(people.order), len(before)))
         found.append(brakes.few_returning(here, len(before), last.release.name))
+        again = returning(_tables(kept[-1:]), people.persons[people.order], len(column.values))
+        found.append(
+            brakes.filtered_values(column, again, lambda code: value_returning(_tables(kept), code), last.release.name)
+        )
     return tuple(brake for brake in found if brake is not None)
+
+
+def _tables(kept: Sequence[KeptRelease]) -> "Iterator[tuple[Int64, Int32]]":
+    """The people in the table of each release, and the codes of their values."""
+    for one in kept:
+        table = one.entry.snapshot.in_table()
+        yield table.persons, table.sensitive
 
 
 def trace_table(kept: Sequence[KeptRelease]) -> PrivateTable:

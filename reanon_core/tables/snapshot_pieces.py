@@ -16,12 +16,13 @@ from reanon_core.model.release import UNPUBLISHED
 from reanon_core.model.schema import Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.tables.arrow_columns import coded_column, coded_other, coded_sensitive
+from reanon_core.tables.id_forms import WrittenIds, row_forms
 from reanon_core.tables.ids import SIGN, empty_problems, row_persons
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PERSON = "person"
+PERSON, FORM, ROW = "person", "form", "row"
 MOST_BITS = 12
 """The most leading bits of a pseudonym that select its part: more parts would be many small reads."""
 SPREAD = 10
@@ -55,7 +56,8 @@ class SnapshotPieces:
         """
         found: list[Problem] = []
         rows: dict[str, AnyArray] = {}
-        people = collect_problems(found, row_persons, self._id, data.pop(self._id), self._key)
+        ids = data.pop(self._id)
+        people = collect_problems(found, row_persons, self._id, ids, self._key)
         for number, column in enumerate(self._schema.quasi_identifiers):
             if column.name in data:
                 coded = collect_problems(found, partial(coded_column, column), data.pop(column.name))
@@ -73,6 +75,8 @@ class SnapshotPieces:
         require(found, InvalidSnapshot)
         if people is None:
             raise AssertionError("ids without problems have pseudonyms")
+        rows[FORM] = row_forms(self._id, ids, people[0], self._key)
+        rows[ROW] = np.arange(self.rows, self.rows + len(people[0]), dtype=np.int32)
         part = np.zeros(len(people[0]), np.int32)
         if self._bits:
             part = ((people[0].view(np.uint64) ^ SIGN) >> np.uint64(64 - self._bits)).astype(np.int32)
@@ -80,17 +84,19 @@ class SnapshotPieces:
         self._written.append(write_pieces(path, part, 1 << self._bits, {PERSON: people[0], **rows}))
         self.rows += len(part)
 
-    def snapshot(self, columns: tuple[str, ...] | None) -> Snapshot:
-        """The snapshot of all rows, whose arrays are mapped; the pieces are removed.
+    def snapshot(self, columns: tuple[str, ...] | None) -> tuple[Snapshot, WrittenIds]:
+        """The snapshot of all rows and how its ids are written, whose arrays are mapped; the pieces are removed.
 
         Raises: InvalidSnapshot if ids are repeated; it does not say in which rows.
         """
         schema, count = self._schema, self.rows
-        persons, qi, sensitive, other = self._columns = [
+        persons, qi, sensitive, other, forms, places = self._columns = [
             self._folder.created("persons", np.int64, (count,)),
             self._folder.created("qi", np.int32, (len(schema.quasi_identifiers), count)),
             self._folder.created("sensitive", np.int32, (count,)),
             self._folder.created("other", np.int32, (len(schema.other), count)),
+            self._folder.created("forms", np.int64, (count,)),
+            self._folder.created("rows", np.int32, (count,)),
         ]
         recoded = _final_codes(schema.sensitive.values, self._sensitive.values)
         other_recoded = [
@@ -101,6 +107,8 @@ class SnapshotPieces:
             rows = self._part(part)
             stop = start + len(rows[PERSON])
             persons.write(start, rows[PERSON])
+            forms.write(start, rows[FORM])
+            places.write(start, rows[ROW])
             qi.write(start, _stacked([rows.get(f"q{i}") for i in range(qi.shape[0])], stop - start, MISSING))
             sensitive.write(start, recoded[rows["sensitive"]])
             codes = [rows.get(f"o{i}") for i in range(other.shape[0])]
@@ -118,7 +126,9 @@ class SnapshotPieces:
             "sensitive": sensitive.mapped(),
             "other": other.mapped(),
         }
-        return Snapshot(grown_schema, **arrays, columns=columns)
+        snapshot = Snapshot(grown_schema, **arrays, columns=columns)
+        mapped: list[Any] = [forms.mapped(), places.mapped()]
+        return snapshot, WrittenIds(snapshot.persons, *mapped)
 
     def remove(self) -> None:
         """Remove every file."""

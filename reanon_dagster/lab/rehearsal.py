@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ from reanon_core.model.errors import InvalidSnapshot, ReanonError, Refused, Unpu
 from reanon_core.model.finding import Findings
 from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.protocols import Memory
+from reanon_core.returning import Returning, returning, value_returning
+from reanon_core.tables.id_forms import KnownIds, KnownPeople, NewIds
 from reanon_dagster.lab.projection import Projection, as_read, projected_names
 from reanon_dagster.lab.snapshots_on_disk import SnapshotsOnDisk
 from reanon_dagster.releasing.candidate import Candidate
@@ -27,10 +30,10 @@ from reanon_dagster.sources.snapshot_reader import Read
 from reanon_dagster.storage import series_store
 from reanon_dagster.storage.pseudonym_key import KEY_BYTES, pseudonym_key
 from reanon_dagster.storage.records import ReleaseRecord
-from reanon_dagster.storage.series_store import KnownPast, StoreSummary, counted_among
+from reanon_dagster.storage.series_store import KnownPast, StoreSummary
 
 if TYPE_CHECKING:
-    from reanon_core.model.arrays import Int64
+    from reanon_core.model.arrays import Int32, Int64
     from reanon_dagster.series.series import Series
 
 NO_PAST = KnownPast((), ())
@@ -44,8 +47,9 @@ class RehearsalView(SeriesView):
     scratch_past: KnownPast = NO_PAST
     scratch_state: Memory | None = None
     scratch_memories: Mapping[str, Memory] = field(default_factory=dict)
-    scratch_persons: "Int64 | None" = None
-    """The people in the table of the latest release."""
+    scratch_people: "tuple[tuple[Int64, Int32], ...]" = ()
+    """The people in the table of each release, and the codes of their values."""
+    scratch_known: KnownIds = field(default_factory=KnownIds.none)
 
     @cached_property
     def key(self) -> bytes:
@@ -65,9 +69,18 @@ class RehearsalView(SeriesView):
         """What each check builds on, by its name."""
         return self.scratch_memories
 
-    def returning(self, persons: "Int64") -> tuple[int, int]:
-        """How many people of the latest release's table are among these, which ascend; and how many it had."""
-        return counted_among([] if self.scratch_persons is None else [self.scratch_persons], persons)
+    def returning(self, persons: "Int64", values: int) -> Returning:
+        """How many people of the latest release's table are among these, which ascend, by the codes of their values."""
+        return returning(self.scratch_people[-1:], persons, values)
+
+    def value_returning(self, code: int) -> list[tuple[int, int]]:
+        """For each release and the next: how many people with a value returned, and how many had it; latest first."""
+        return value_returning(self.scratch_people, code)
+
+    @contextmanager
+    def known_people(self) -> Iterator[KnownPeople]:
+        """Everyone in a snapshot of a rehearsed release."""
+        yield self.scratch_known
 
     def after(self, candidate: Candidate) -> "RehearsalView":
         """The view after this candidate, as if the gate had accepted it."""
@@ -91,8 +104,14 @@ class RehearsalView(SeriesView):
             scratch_past=KnownPast(schema.sensitive.values, schema.other_values),
             scratch_state=candidate.state,
             scratch_memories=candidate.memories,
-            scratch_persons=table.persons,
+            scratch_people=(*self.scratch_people, (table.persons, table.sensitive)),
+            scratch_known=self._known_after(candidate.new_ids),
         )
+
+    def _known_after(self, new: NewIds | None) -> KnownIds:
+        if new is None:
+            return self.scratch_known
+        return self.scratch_known.with_people(new.ids.persons[new.fresh], new.ids.forms[new.fresh])
 
 
 def first_view(series: "Series", seed: int | None) -> RehearsalView:

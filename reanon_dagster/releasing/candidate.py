@@ -8,6 +8,7 @@ from reanon_core.model.ledger import Entry
 from reanon_core.model.packing import Packable, packed_digest
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
+from reanon_core.tables.id_forms import NewIds
 from reanon_dagster.storage.entry_codec import arrays_of
 from reanon_dagster.storage.records import AcceptedDrift
 
@@ -47,6 +48,8 @@ class Candidate:
     """What was decided over counts, for the private record."""
     accepted: tuple[AcceptedDrift, ...] = ()
     """The brakes that a person has accepted."""
+    new_ids: NewIds | None = None
+    """The people who were in no snapshot before; None if no source wrote their ids."""
 
 
 _DIGESTS: WeakKeyDictionary[Entry, str] = WeakKeyDictionary()

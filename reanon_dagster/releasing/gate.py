@@ -89,6 +89,7 @@ def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
             count_record=candidate.count_record,
             documents=staged.documents,
             series_documents=staged.series_documents,
+            new_ids=candidate.new_ids,
         )
         write_withheld_people(series, candidate)  # before the commit: after a kill, no one would write it
         published_folder.require_room(series.published_folder, staged.folder)

@@ -10,7 +10,7 @@ import numpy as np
 from reanon_core.catalog import own_checks
 from reanon_core.model.errors import counted
 from reanon_core.protocols import Check, Memory, Technique
-from reanon_dagster.releasing.brakes import require_accepted_loss, require_released_brakes
+from reanon_dagster.releasing.brakes import new_people, require_accepted_loss, require_released_brakes
 from reanon_dagster.releasing.candidate import Candidate, digest
 from reanon_dagster.releasing.computation import Computation, InMemory
 from reanon_dagster.releasing.query_error import query_error, relations_kept
@@ -79,7 +79,9 @@ def judged_candidate(
     was published since the view was read.
     """
     began = time.perf_counter()
-    accepted = require_released_brakes(series, view, release, read, accept_drift)
+    new_ids, ids_in_doubt = new_people(view, read) or (None, None)
+    accepted = require_released_brakes(series, view, release, read, ids_in_doubt, accept_drift)
+    del ids_in_doubt
     doubts = require_expectations(series, release, read.raw)
     progress("planning groups")
     technique = series.technique
@@ -120,4 +122,5 @@ def judged_candidate(
         relations=kept,
         count_record=publication.count_record,
         accepted=accepted,
+        new_ids=new_ids,
     )

@@ -1,7 +1,8 @@
 """A series as its private store describes it: records and frozen settings at once, memory only when it is used."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING
 from reanon_core.engine.column_folder import ColumnFolder
 from reanon_core.model.errors import Refused
 from reanon_core.protocols import Memory
+from reanon_core.returning import Returning
+from reanon_core.tables.id_forms import KnownPeople
 from reanon_dagster.releasing.halts import require_not_halted
 from reanon_dagster.releasing.integrity import compared, integrity_of, require_integrity
 from reanon_dagster.releasing.recovery import is_interrupted, recover
@@ -98,9 +101,19 @@ class SeriesView:
         """What each check builds on, by its name; with a folder, mapped from there."""
         return series_store.read_memories(self.private_folder, self.position, folder)
 
-    def returning(self, persons: "Int64") -> tuple[int, int]:
-        """How many people of the latest release's table are among these, which ascend; and how many it had."""
-        return series_store.count_returning(self.private_folder, self.position, persons)
+    def returning(self, persons: "Int64", values: int) -> Returning:
+        """How many people of the latest release's table are among these, which ascend, by the codes of their values."""
+        return series_store.read_returning(self.private_folder, self.position, persons, values)
+
+    def value_returning(self, code: int) -> list[tuple[int, int]]:
+        """For each release and the next: how many people with a value returned, and how many had it; latest first."""
+        return series_store.read_value_returning(self.private_folder, self.position, code)
+
+    @contextmanager
+    def known_people(self) -> Iterator[KnownPeople]:
+        """Everyone in a snapshot of a release, with the forms of their ids, while the store is held."""
+        with series_store.known_people(self.private_folder, self.position) as known:
+            yield known
 
 
 def read_view(series: "Series") -> SeriesView:

@@ -10,6 +10,7 @@ from reanon_core.engine.column_folder import ColumnFolder, forget_pages
 from reanon_core.model.arrays import Bool, slices
 from reanon_core.model.errors import InvalidSnapshot, Problem
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.tables.id_forms import WrittenIds
 from reanon_core.tables.snapshot_pieces import SnapshotPieces
 from reanon_core.tables.snapshot_table import column_problems, columns_of
 from reanon_dagster.series.memory_size import available_memory, bytes_of
@@ -52,7 +53,7 @@ def read_snapshot_columns(
     read = read_snapshot(series, release, key, known_values, known_other)
     snapshot = _in_columns(read.snapshot, folder)
     whole = snapshot.persons if read.persons is read.snapshot.persons else read.persons
-    return replace(read, snapshot=snapshot, persons=whole)
+    return replace(read, snapshot=snapshot, persons=whole, ids=_ids_in_columns(read.ids, snapshot, folder))
 
 
 def kept_in_columns(snapshot: Snapshot, forgotten: Bool, folder: ColumnFolder) -> Snapshot:
@@ -101,7 +102,7 @@ def _streamed(
         chunk_rows=chunk_rows,
     )
     try:
-        snapshot = _coded(pieces, source, series.release_columns(release), chunk_rows)
+        snapshot, ids = _coded(pieces, source, series.release_columns(release), chunk_rows)
     except InvalidSnapshot:
         pieces.remove()
         if _fits_into_memory(series, source):
@@ -110,7 +111,7 @@ def _streamed(
     except BaseException:
         pieces.remove()
         raise
-    return Read(snapshot, source.digest, pieces.rows, pieces.rows, snapshot.persons, None)
+    return Read(snapshot, source.digest, pieces.rows, pieces.rows, snapshot.persons, None, ids)
 
 
 def _opened(series: Series, release: str, columns: tuple[str, ...]) -> SourceBatches | None:
@@ -120,7 +121,9 @@ def _opened(series: Series, release: str, columns: tuple[str, ...]) -> SourceBat
         return None  # reading it at once says what is wrong
 
 
-def _coded(pieces: SnapshotPieces, source: SourceBatches, columns: tuple[str, ...] | None, chunk_rows: int) -> Snapshot:
+def _coded(
+    pieces: SnapshotPieces, source: SourceBatches, columns: tuple[str, ...] | None, chunk_rows: int
+) -> tuple[Snapshot, WrittenIds]:
     import pyarrow as pa
 
     for table in _regrouped(source, chunk_rows):
@@ -131,9 +134,9 @@ def _coded(pieces: SnapshotPieces, source: SourceBatches, columns: tuple[str, ..
             raise InvalidSnapshot([_counted_from(first, one) for one in error.problems]) from None
         del table
     pa.default_memory_pool().release_unused()
-    snapshot = pieces.snapshot(columns)
+    snapshot, ids = pieces.snapshot(columns)
     forget_pages(snapshot.persons, snapshot.qi, snapshot.sensitive, snapshot.other)
-    return snapshot
+    return snapshot, ids
 
 
 def _regrouped(source: SourceBatches, rows: int) -> Iterator["pa.Table"]:
@@ -171,3 +174,11 @@ def _in_columns(snapshot: Snapshot, folder: ColumnFolder) -> Snapshot:
     """The same snapshot with mapped arrays."""
     mapped: dict[str, Any] = {name: folder.written(name, getattr(snapshot, name)).mapped() for name in ARRAYS}
     return replace(snapshot, **mapped)
+
+
+def _ids_in_columns(ids: WrittenIds | None, snapshot: Snapshot, folder: ColumnFolder) -> WrittenIds | None:
+    """The same ids of the people of the snapshot with mapped arrays."""
+    if ids is None:
+        return None
+    mapped: list[Any] = [folder.written("forms", ids.forms).mapped(), folder.written("rows", ids.rows).mapped()]
+    return WrittenIds(snapshot.persons, *mapped)

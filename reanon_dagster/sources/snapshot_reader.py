@@ -8,8 +8,9 @@ import numpy as np
 
 from reanon_core.model.errors import InvalidSnapshot, Problem, require
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.tables.id_forms import WrittenIds, row_forms
 from reanon_core.tables.ids import people
-from reanon_core.tables.snapshot_table import coded_columns, columns_of, restricted
+from reanon_core.tables.snapshot_table import CodedTable, coded_columns, columns_of, restricted
 from reanon_dagster.series.selections import Selection
 from reanon_dagster.series.series import Series
 from reanon_dagster.sources.selection_mask import (
@@ -42,6 +43,8 @@ class Read:
     """The people in the source, selected or not."""
     raw: "pa.Table | None"
     """The table as the source has it; None if the series expects nothing of it."""
+    ids: WrittenIds | None = None
+    """How the ids of the snapshot are written, those of forgotten people too; None if no source wrote them."""
     left_out: int = 0
     """How many people are left out because they match the mark of a forgotten person; they count nowhere else."""
 
@@ -92,6 +95,7 @@ def read_snapshot(
         schema = schema.with_sensitive_values(known_values)
     found, raw = table.digest, table.raw if series.config.expectations else None
     columns = columns_of(table.data)
+    texts = columns.get(id_name)
     if selection is None and found is not None:
         del table  # its columns are coded one by one, and the memory of each is free then
     coded = coded_columns(
@@ -107,7 +111,8 @@ def read_snapshot(
     pa.default_memory_pool().release_unused()
     digest = _input_digest(found or row_digest(table.data, order), selection)
     if selection is None:
-        return Read(snapshot, digest, len(order), len(order), snapshot.persons, raw)
+        ids = _written(id_name, texts, coded, key)
+        return Read(snapshot, digest, len(order), len(order), snapshot.persons, raw, ids)
     values = {
         column.name: typed_values(column, coded.codes[column.name])
         for column in schema.quasi_identifiers
@@ -115,8 +120,24 @@ def read_snapshot(
     }
     selected = evaluate_selection(selection, table, values)[order]
     whole = series.technique.declaration.answers_queries if whole_table is None else whole_table
-    restricted_snapshot = restricted(snapshot, selected, answers_queries=whole)
-    return Read(restricted_snapshot, digest, len(order), int(selected.sum()), snapshot.persons, raw)
+    ids = _written(id_name, texts, coded, key)
+    return Read(
+        restricted(snapshot, selected, answers_queries=whole),
+        digest,
+        len(order),
+        int(selected.sum()),
+        snapshot.persons,
+        raw,
+        ids if whole else ids.at(np.flatnonzero(selected)),
+    )
+
+
+def _written(name: str, column: "pa.ChunkedArray | None", coded: CodedTable, key: bytes) -> WrittenIds:
+    """How the ids of a coded table are written."""
+    if column is None:
+        raise AssertionError("a table that is coded has ids")
+    order = coded.people.order
+    return WrittenIds(coded.snapshot.persons, row_forms(name, column, coded.people.persons, key)[order], order)
 
 
 def read_raw_table(series: Series, release: str) -> "pa.Table":

@@ -8,6 +8,7 @@ from reanon_core.model.ledger import Entry
 from reanon_core.model.packing import Packable
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
+from reanon_core.tables.id_forms import NewIds
 
 
 @dataclass(frozen=True)
@@ -103,3 +104,5 @@ class Commit:
     """What explains the release, by the name of the file beside its tables."""
     series_documents: Mapping[str, bytes] = field(default_factory=dict)
     """What explains the series, by the name of the file in its folder."""
+    new_ids: NewIds | None = None
+    """The people who were in no snapshot before; None if no source wrote their ids."""

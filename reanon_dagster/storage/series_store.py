@@ -1,22 +1,23 @@
 """The store of a series by its private folder: each function opens it, does one thing and closes it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from reanon_core.engine.column_folder import ColumnFolder
-from reanon_core.model.arrays import Int64, forget_pages
+from reanon_core.model.arrays import Int64
 from reanon_core.model.errors import OutOfOrder
 from reanon_core.model.mark import Mark
 from reanon_core.model.schema import Schema
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
+from reanon_core.returning import Returning, returning
+from reanon_core.tables.id_forms import KnownIds, KnownPeople
 from reanon_dagster.storage import memory_tables, store_reader, store_writer
 from reanon_dagster.storage.connection import STORE, has_bytes, opened
+from reanon_dagster.storage.known_people import StoredPeople
 from reanon_dagster.storage.records import AcceptedDrift, Halt, Refusal, ReleaseRecord, StateSummary, Withdrawal
 
 if TYPE_CHECKING:
@@ -111,15 +112,37 @@ def read_past(folder: Path, releases: int) -> KnownPast:
         return KnownPast(store_reader.sensitive_values(connection), store_reader.other_values(connection))
 
 
-def count_returning(folder: Path, releases: int, persons: Int64) -> tuple[int, int]:
-    """How many people of the latest release's table are among these, which ascend; and how many it had.
+def read_returning(folder: Path, releases: int, persons: Int64, values: int) -> Returning:
+    """How many people of the latest release's table are among these, which ascend, by the codes of their values.
+
+    Requires: a release.
+
+    Raises: OutOfOrder if another release was published meanwhile.
+    """
+    with _unchanged_store(folder, releases) as connection:
+        return returning(store_reader.table_people(connection, releases - 1), persons, values)
+
+
+def read_value_returning(folder: Path, releases: int, code: int) -> list[tuple[int, int]]:
+    """For each release and the next: how many people with a value returned, and how many had it; the latest first.
+
+    Raises: OutOfOrder if another release was published meanwhile.
+    """
+    with _unchanged_store(folder, releases) as connection:
+        return store_reader.value_returning(connection, code)
+
+
+@contextmanager
+def known_people(folder: Path, releases: int) -> Iterator[KnownPeople]:
+    """Everyone in a snapshot of so many releases, while the store is held.
 
     Raises: OutOfOrder if another release was published meanwhile.
     """
     if releases == 0:
-        return 0, 0
+        yield KnownIds.none()
+        return
     with _unchanged_store(folder, releases) as connection:
-        return counted_among(store_reader.table_persons(connection, releases - 1), persons)
+        yield StoredPeople(connection)
 
 
 def read_state(folder: Path, releases: int, columns: ColumnFolder | None = None) -> Memory | None:
@@ -196,19 +219,3 @@ def _unchanged_store(folder: Path, releases: int) -> "Iterator[duckdb.DuckDBPyCo
         if store_reader.release_count(connection) != releases:
             raise OutOfOrder(store_writer.OVERTAKEN)
         yield connection
-
-
-def counted_among(parts: Iterable[Int64], persons: Int64) -> tuple[int, int]:
-    """How many people of the parts are among `persons`, and how many they are.
-
-    Requires: `persons` ascend.
-    """
-    here = total = 0
-    for part in parts:
-        total += len(part)
-        if len(persons):
-            before = np.sort(part)  # neighbours are found near each other
-            places = np.minimum(persons.searchsorted(before), len(persons) - 1)
-            here += int(np.count_nonzero(persons[places] == before))
-            forget_pages(persons)
-    return here, total

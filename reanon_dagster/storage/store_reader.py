@@ -62,11 +62,25 @@ def refusals(connection: "duckdb.DuckDBPyConnection") -> dict[str, Refusal]:
     return {release: Refusal(release, reason) for release, reason in rows}
 
 
-def table_persons(connection: "duckdb.DuckDBPyConnection", position: int) -> Iterator[Int64]:
-    """The people who were in the table of a release, selected or not, as far as the store has them, some at a time."""
-    query = "SELECT person FROM private.people WHERE position = ? AND origin = 0"
+def table_people(connection: "duckdb.DuckDBPyConnection", position: int) -> Iterator[tuple[Int64, Int32]]:
+    """The people who were in the table of a release, selected or not, as far as the store has them, some at a time.
+
+    Each with the code of their sensitive value.
+    """
+    query = "SELECT person, sensitive FROM private.people WHERE position = ? AND origin = 0"
     for batch in connection.execute(query, [position]).to_arrow_reader(PEOPLE_AT_ONCE):
-        yield np.asarray(batch["person"].to_numpy(), dtype=np.int64)
+        yield batch["person"].to_numpy(), batch["sensitive"].to_numpy()
+
+
+def value_returning(connection: "duckdb.DuckDBPyConnection", code: int) -> list[tuple[int, int]]:
+    """For each release and the next: how many people with a value returned, and how many had it; the latest first."""
+    query = (
+        "SELECT count(b.person), count(*) FROM private.people a LEFT JOIN private.people b "
+        "ON b.person = a.person AND b.position = a.position + 1 AND b.origin = 0 WHERE a.origin = 0 "
+        "AND a.sensitive = ? AND a.position + 1 < (SELECT count(*) FROM private.releases) "
+        "GROUP BY a.position ORDER BY a.position DESC"
+    )
+    return connection.execute(query, [code]).fetchall()
 
 
 def frozen(connection: "duckdb.DuckDBPyConnection") -> dict[str, str]:

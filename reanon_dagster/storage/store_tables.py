@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
-VERSION = 2
+VERSION = 3
 """What the store says of itself: a store with other tables, or with another meaning of them, has another version."""
 
 LATEST_STATEMENTS = (
@@ -56,6 +56,8 @@ def create_statements(attributes: int, others: int) -> Sequence[str]:
         f"""CREATE TABLE private.people (
             position INTEGER NOT NULL, person BIGINT NOT NULL, row INTEGER,
             sensitive INTEGER NOT NULL, asked BOOLEAN NOT NULL, origin TINYINT NOT NULL, {codes}{other})""",
+        # Everyone in `people`, and the form of their id if it is not written in it; pseudonyms under the same key.
+        "CREATE TABLE private.known_people (person BIGINT NOT NULL, form BIGINT)",
         *LATEST_STATEMENTS,
         f"""CREATE TABLE public.rows (
             position INTEGER NOT NULL, row INTEGER NOT NULL, group_id INTEGER NOT NULL,

@@ -19,6 +19,7 @@ from reanon_core.model.schema import Schema
 from reanon_core.protocols import Memory
 from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.entry_codec import PEOPLE, person_row_arrays, store_columns, store_parts
+from reanon_dagster.storage.known_people import erase_person, write_new_people
 from reanon_dagster.storage.memory_tables import arrow_rows, drop_tables_of_others, write_memory, write_state
 from reanon_dagster.storage.records import Commit, ReleaseRecord, Withdrawal
 from reanon_dagster.storage.store_tables import LATEST_STATEMENTS, create_statements
@@ -133,6 +134,8 @@ def _write_release(connection: "duckdb.DuckDBPyConnection", change: Commit) -> N
         snapshot, shown, trace = entry.snapshot, entry.release, entry.trace
         forget_pages(snapshot.persons, snapshot.qi, snapshot.sensitive, snapshot.other, trace.persons, trace.rows)
         forget_pages(shown.group, shown.sensitive, shown.other, shown.boxes.low, shown.boxes.high, shown.boxes.missing)
+    if change.new_ids is not None:
+        write_new_people(connection, change.new_ids)
     if change.count_record:
         query = "INSERT INTO private.count_records VALUES (?, ?)"
         connection.execute(query, [record.position, pack(change.count_record)])
@@ -269,6 +272,7 @@ def write_erasure(connection: "duckdb.DuckDBPyConnection", change: Erasure) -> N
             connection.execute(query, [digest, position])
             # In a bucket of few people the counts tell their values.
             connection.execute("DELETE FROM private.count_records WHERE position = ?", [position])
+        erase_person(connection, change.person)
         latest = change.mark.releases - 1
         write_state(connection, latest, change.state)
         for check, memory in change.memories.items():

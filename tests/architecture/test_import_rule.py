@@ -47,7 +47,13 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "reanon_core.series_arguments",
     ),
     ("reanon_core.adversary_knowledge", "reanon_core.brakes", "reanon_core.finding_truth", "reanon_core.lineages"),
-    ("reanon_core.publishing", "reanon_core.catalog", "reanon_core.judgement", "reanon_core.tables"),
+    (
+        "reanon_core.publishing",
+        "reanon_core.catalog",
+        "reanon_core.judgement",
+        "reanon_core.returning",
+        "reanon_core.tables",
+    ),
     ("reanon_core.columns",),
     (
         "reanon_core.techniques.m_invariance",

@@ -310,3 +310,18 @@ def test_threads_publish_one_after_the_other() -> None:
     audit = series.audit(attacks=["propagation"]).to_pandas()
     assert audit.loc[audit["kind"] == "check", "holds"].all()
     assert audit["exposed"].max() == 0
+
+
+def test_a_frame_that_is_filtered_by_the_sensitive_value_is_refused() -> None:
+    series = new_series()
+    frame = people(count=360)
+    series.publish(frame, name="Q1")
+    with pytest.raises(reanon.Refused, match="hardly any with some value of disease: 0 of the 60 people with 'HIV';"):
+        series.publish(frame[frame["disease"] != "HIV"], name="Q2")
+    series.publish(frame[frame["disease"] != "HIV"], name="Q2", accept_drift="a register of its own")
+    assert "HIV" not in str(series.accepted_drifts)
+    others = people(1000, 360)
+    again = pd.concat([frame[frame["disease"] != "HIV"], others[others["disease"] == "HIV"]])
+    again_without = pd.concat([frame[frame["disease"] != "HIV"], others[others["disease"] == "cold"]])
+    series.publish(again, name="Q3")
+    series.publish(again_without, name="Q4")  # that no one with HIV returns is known

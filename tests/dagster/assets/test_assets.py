@@ -219,6 +219,19 @@ def test_a_snapshot_much_larger_than_the_one_before_is_refused_until_a_person_ac
     assert read_view(load_series(maker.path)).summary.accepted["r2"][0].reason == "one ward closed"
 
 
+def test_a_snapshot_filtered_by_the_value_is_refused_without_naming_it(tmp_path: Path) -> None:
+    frame = people(360)
+    snapshots = {"r1": frame, "r2": frame[frame["disease"] != "measles"]}
+    with dg.instance_for_test(temp_dir=str(tmp_path)) as instance:
+        maker = Maker(write_series(tmp_path, snapshots=snapshots), instance)
+        assert maker.make("r1").success
+        result = maker.make("r2")
+    drift = next(one for one in result.get_asset_check_evaluations() if one.check_name == "drift")
+    assert not drift.passed
+    assert "hardly any with some value of disease (1 value); who is in" in (drift.description or "")
+    assert "measles" not in said(result) + str(drift)
+
+
 @pytest.mark.slow
 def test_the_command_and_the_assets_can_take_turns(maker: Maker, tmp_path: Path) -> None:
     assert main(["publish", str(maker.path), "--quiet"]) == 0

@@ -20,6 +20,7 @@ from reanon_dagster.storage.connection import STORE
 from reanon_dagster.storage.encryption import EXTENSION
 from reanon_dagster.storage.head_file import HEAD
 from reanon_dagster.storage.pseudonym_key import KEY_FILE
+from reanon_dagster.storage.store_tables import VERSION
 
 
 def private(series: Path) -> Path:
@@ -276,9 +277,10 @@ def test_a_backup_of_another_version_is_refused_and_changes_nothing(
 ) -> None:
     backup = backed_up(clinic, "before")
     store = (private(clinic) / STORE).read_bytes()
-    monkeypatch.setattr(connection, "VERSION", 3)
+    monkeypatch.setattr(connection, "VERSION", VERSION + 1)
     assert main(["restore", str(clinic), "--from", backup, "--quiet"]) == 1
-    assert "has version 2, and this version of reanon reads version 3 only" in capsys.readouterr().err
+    said = f"has version {VERSION}, and this version of reanon reads version {VERSION + 1} only"
+    assert said in capsys.readouterr().err
     assert (private(clinic) / STORE).read_bytes() == store
     assert put_aside(clinic) == []
 

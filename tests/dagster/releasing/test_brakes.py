@@ -188,3 +188,64 @@ def test_an_empty_reason_accepts_nothing(begun, capsys) -> None:
 def test_a_series_in_python_accepts_a_brake_too(begun) -> None:
     series = open_series(begun(second=people(600)))
     assert series.publish(accept_drift="two registers merged").name == "r2"
+
+
+def without_flu(frame: pd.DataFrame, kept: int = 0) -> pd.DataFrame:
+    """A table without the people who have flu, but the first of them."""
+    ill = frame["disease"] == "flu"
+    return frame[~ill | (ill.cumsum() <= kept)]
+
+
+FILTERED = "most people of release r1 are in the snapshot, but hardly any with some value of disease"
+
+
+@pytest.mark.parametrize("text", [DEFAULT_BRAKES, BPG], ids=["m-invariance", "bpg"])
+def test_a_snapshot_without_the_people_who_have_a_value_is_refused(begun, text: str, capsys, tmp_path: Path) -> None:
+    path = begun(text, first=people(360), second=without_flu(people(360), kept=5))
+    for command in (["validate", path], ["publish", path]):
+        assert main(command) == 1
+        told = f"{FILTERED}: 5 of the 60 people with 'flu'; who is in the snapshot must not depend on disease"
+        assert told in capsys.readouterr().err
+    main(["status", path])
+    status = " ".join(capsys.readouterr().out.split())
+    assert f"{FILTERED} (1 value)" in status
+    assert "'flu'" not in status
+    assert main(["publish", path, "--accept-drift", "the flu register closed", "--quiet"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("count", "second"),
+    [
+        (360, lambda frame: without_flu(frame, kept=6)),
+        (240, without_flu),
+        (360, lambda frame: pd.concat([without_flu(frame)[:140], people(720)[360:]])),
+        (360, lambda frame: frame.assign(disease=frame["disease"].replace({"flu": "cough"}))),
+    ],
+    ids=["a tenth returns", "fewer than 50 people", "most others leave too", "the value is another one"],
+)
+def test_people_who_return_or_are_few_trip_no_filter(begun, count: int, second, capsys) -> None:
+    path = begun(DEFAULT_BRAKES + "max_drift: 5\n", first=people(count), second=second(people(count)))
+    main(["validate", path])
+    assert FILTERED not in capsys.readouterr().err
+
+
+def acute() -> dict[str, pd.DataFrame]:
+    """Snapshots in which no one with flu is ever again, and as many others have it."""
+    first, ill = people(360), people(1440)[360:]
+    ill = ill[ill["disease"] == "flu"]
+    rest = without_flu(first)
+    return {"r1": first, "r2": pd.concat([rest, ill[:60]]), "r3": pd.concat([rest, ill[60:120]])}
+
+
+def test_a_value_whose_people_never_return_is_noticed_once(tmp_path: Path, capsys) -> None:
+    text = DEFAULT_BRAKES.replace("m-invariance, m: 3", "mondrian, k: 3, ell: 2")
+    path = str(write_series(tmp_path, text=text, snapshots=acute()))
+    assert main(["publish", path, "--quiet"]) == 0
+    assert main(["publish", path, "--quiet"]) == 1
+    assert FILTERED in capsys.readouterr().err
+    assert main(["publish", path, "--accept-drift", "flu is short", "--quiet"]) == 0
+    assert main(["publish", path, "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["rehearse", path]) == 1
+    told = capsys.readouterr()
+    assert " ".join((told.out + told.err).split()).count("hardly any with some value") == 1

@@ -65,7 +65,7 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]
             series, "r1", KEY, known, other, folder=ColumnFolder(str(place)), chunk_rows=chunk_rows
         )
         same(straight, found)
-        assert len(list(place.iterdir())) == 4
+        assert len(list(place.iterdir())) == 6
         return found
 
     return both
@@ -80,6 +80,12 @@ def same(one: Read, other: Read) -> None:
         assert mine.dtype == theirs.dtype
         assert not theirs.size or is_mapped(theirs)
     assert np.array_equal(one.persons, other.persons)
+    assert one.ids is not None
+    assert other.ids is not None
+    for name in ("persons", "forms", "rows"):
+        mine, theirs = getattr(one.ids, name), getattr(other.ids, name)
+        assert np.array_equal(mine, theirs)
+        assert not theirs.size or is_mapped(theirs)
     assert (one.input_digest, one.rows, one.selected) == (other.input_digest, other.rows, other.selected)
 
 

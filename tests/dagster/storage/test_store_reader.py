@@ -18,7 +18,7 @@ from reanon_dagster.series.series_file import load_series
 from reanon_dagster.storage import memory_tables, store_reader
 from reanon_dagster.storage.connection import exclusively_opened, opened
 from reanon_dagster.storage.series_store import create_store
-from reanon_dagster.storage.store_tables import store_version
+from reanon_dagster.storage.store_tables import VERSION, store_version
 
 
 @pytest.mark.parametrize("declared", [False, True])
@@ -80,7 +80,7 @@ def test_a_store_has_its_tables_as_soon_as_it_is_there_and_those_of_other_databa
     with opened(tmp_path, read_only=True) as connection:
         assert store_reader.exists(connection)
         assert store_reader.releases(connection) == []
-        assert store_version(connection) == "2"
+        assert store_version(connection) == str(VERSION)
 
 
 COMMANDS = {
@@ -112,13 +112,16 @@ def test_a_store_of_another_version_is_refused_with_one_sentence(
     assert main([command, str(path), *options, "--quiet"]) == 1
     said = capsys.readouterr().err
     assert said.count("the private store has version 1") == said.count("\n") == 1
-    assert "this version of reanon reads version 2 only; a series of an earlier development version cannot" in said
+    assert (
+        f"this version of reanon reads version {VERSION} only; a series of an earlier development version cannot"
+        in said
+    )
     assert releases_in(tmp_path / "published" / "clinic") == ["r1"]
     with duckdb.connect(str(tmp_path / "private" / "clinic" / "store.duckdb")) as connection:
         assert connection.execute("FROM private.releases").fetchall() == before
 
 
-@pytest.mark.parametrize(("version", "words"), [("3", "version 3"), (None, "no version")])
+@pytest.mark.parametrize(("version", "words"), [(str(VERSION + 1), f"version {VERSION + 1}"), (None, "no version")])
 def test_a_later_store_and_one_without_a_version_are_refused_too(
     version: str | None, words: str, tmp_path: Path
 ) -> None:

@@ -1,5 +1,6 @@
 """The knowledge that attacks are given: who is in each release, and what the series declares."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NoReturn, cast
@@ -36,13 +37,30 @@ def completed(declared: Background, ledger: Ledger) -> Background:
     return replace(declared, prior=automaton.prior, following=automaton.following, emission=automaton.emission)
 
 
-def with_algorithm(technique: Technique[Any, Any], ledger: Ledger, knowledge: Knowledge) -> Knowledge:
-    """The knowledge of somebody who has also read the source of the technique, and knows its parameters."""
+def with_algorithm(
+    technique: Technique[Any, Any], ledger: Ledger, knowledge: Knowledge, *, changed: Sequence[str] = ()
+) -> Knowledge:
+    """The knowledge of somebody who has also read the source of the technique, and knows its parameters.
+
+    `changed` are the parameters with which some release was made otherwise: read with the wrong ones, it would rule out
+    values that it does not, or seem to tell nothing.
+    """
     if not technique.declaration.has_readings:
         return knowledge
+    if changed:
+        return replace(knowledge, readings=partial(_refuse_changed, ", ".join(changed)))
     if ledger.erased:
         return replace(knowledge, readings=_refuse_erased)
     return replace(knowledge, readings=partial(cast("ReadableTechnique[Any, Any]", technique).readings, ledger))
+
+
+def _refuse_changed(parameters: str) -> NoReturn:
+    """Refuse to read releases of which some were made with other parameters than those of today.
+
+    Raises: InvalidParameter.
+    """
+    rule, given = "be given releases that were all made with the options of today", f"some have another {parameters}"
+    raise InvalidParameter(Problem("the attack algorithm", rule, given))
 
 
 def _refuse_erased() -> NoReturn:

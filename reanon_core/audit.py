@@ -29,13 +29,16 @@ def run_attack(
     compromised: float,
     groups_known: bool,
     rng: np.random.Generator,
+    changed: Sequence[str] = (),
 ) -> Findings:
     """What an attack finds in all releases of the technique, and how much of it is true.
+
+    `changed` are the parameters with which some release was made otherwise.
 
     Raises: InvalidParameter if there is no such attack, or if it cannot run on these data.
     """
     knowledge = _knowledge(ledger, background, compromised, rng, groups_known=groups_known)
-    knowledge = with_algorithm(technique, ledger, knowledge)
+    knowledge = with_algorithm(technique, ledger, knowledge, changed=changed)
     return with_truth(build_attack(name).run(ledger.history(), knowledge), ledger, knowledge)
 
 
@@ -50,10 +53,12 @@ def audit_table(
     compromised: float,
     groups_known: bool,
     rng: np.random.Generator,
+    changed: Sequence[str] = (),
 ) -> PrivateTable:
     """One row for each check of each release, then one for each attack on all of them.
 
-    An attack that cannot run on these data has no number, and a note that says why.
+    An attack that cannot run on these data has no number, and a note that says why. `changed` are the parameters with
+    which some release was made otherwise.
 
     Raises: InvalidParameter if there is no such attack.
     """
@@ -65,7 +70,7 @@ def audit_table(
             answer = {"holds": verdict.holds, "violations": verdict.violations, "note": verdict.sentence}
             rows.append({"kind": "check", "name": check.name, "release": name, **answer})
     knowledge = _knowledge(ledger, background, compromised, rng, groups_known=groups_known)
-    knowledge = with_algorithm(technique, ledger, knowledge)
+    knowledge = with_algorithm(technique, ledger, knowledge, changed=changed)
     for attack in [build_attack(name) for name in (ATTACKS if attacks is None else attacks)]:
         try:
             found = with_truth(attack.run(ledger.history(), knowledge), ledger, knowledge)

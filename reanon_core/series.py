@@ -44,7 +44,7 @@ SEED_BITS = 256
 ACCEPTED_WITH = "accept_drift='the reason'"
 SKIPPED = (
     "{} was refused because a value is too frequent among its new people, and is skipped: whoever sees the gap in the "
-    "names learns that, and may determine their values; not_eligible='blocks' refuses no release"
+    "names learns that, and may determine their values; publish this frame under the name {} instead"
 )
 NO_ONE = np.empty(0, dtype=np.int64)
 
@@ -224,7 +224,7 @@ class Series:
             kept = KeptRelease(release, entry, ids, coded.people.persons, tripped, reason)
             people = process_people(texts) if self._memory and self._seed is None else NO_ONE
             neighbours = (NEIGHBOUR,) if self._lineage.neighbour(people) else ()
-            skipped = (SKIPPED.format(self._refused),) if self._refused not in (None, name) else ()
+            skipped = (SKIPPED.format(self._refused, self._refused),) if self._refused not in (None, name) else ()
             # Where a warning is an error, the series must not advance.
             for sentence in (*neighbours, *skipped, *release.notes):
                 warnings.warn(f"release {name}: {sentence}", Caution, stacklevel=2)

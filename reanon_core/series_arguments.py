@@ -1,6 +1,7 @@
 """What a Python user may pass to a Series, and its schema: every wrong argument is reported at once, as a sentence."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,6 +72,8 @@ def series_schema(
     columns = [collect_problems(problems, column.described, name) for name, column in quasi_identifiers.items()]
     require(problems, InvalidSchema)
     protected = Sensitive(name=sensitive) if isinstance(sensitive, str) else sensitive
+    if protected.values:  # as in series.yaml, no others may occur: only then does the public know all of them
+        protected = replace(protected, values=tuple(protected.values), closed=True)
     schema = Schema(
         quasi_identifiers=tuple(column for column in columns if column is not None),
         sensitive=protected,

@@ -16,7 +16,7 @@ from reanon_core.model.errors import Caution, OutOfOrder, Refused
 from reanon_core.protocols import PersonwiseAttack
 from reanon_core.published_release import PublishedRelease
 from reanon_core.tables.frames import PrivateTable
-from reanon_dagster.releasing.audited_ledger import audited_ledger
+from reanon_dagster.releasing.audited_ledger import audited_ledger, changed_options
 from reanon_dagster.releasing.erasure import Forgotten, forget_person
 from reanon_dagster.releasing.judged_candidate import checks_of
 from reanon_dagster.releasing.release import publish_release, require_no_gap
@@ -169,7 +169,14 @@ class StoredSeries:
                 return with_truth(audited.findings(attack, audited.knowledge), audited.ledger, audited.knowledge)
             technique = self._series.technique
             return run_attack(
-                name, technique, audited.ledger, background, compromised=share, groups_known=known, rng=rng
+                name,
+                technique,
+                audited.ledger,
+                background,
+                compromised=share,
+                groups_known=known,
+                rng=rng,
+                changed=audited.changed,
             )
 
     def audit(
@@ -191,6 +198,7 @@ class StoredSeries:
             compromised=share,
             groups_known=known,
             rng=np.random.default_rng(),
+            changed=changed_options(self._series),
         )
 
     def measure(self, metric: str) -> dict[str, float]:

@@ -15,14 +15,17 @@ def is_eligible(counts: Int64, m: int) -> bool:
     return len(counts) == 0 or int(counts.max()) * m <= int(counts.sum())
 
 
-def require_eligible(counts: Int64, m: int, values: tuple[str, ...]) -> None:
+def require_eligible(counts: Int64, m: int, values: tuple[str, ...], *, blocks: bool = False) -> None:
     """Refuse new rows that are not m-eligible, naming the value, its count, the bound and the largest m that works.
+
+    `blocks` says that there could not be any, though the series allows them.
 
     Raises: NotEligible.
     """
     if not is_eligible(counts, m):
         top, rows = int(counts.argmax()), int(counts.sum())
-        raise NotEligible(value=values[top], count=int(counts[top]), rows=rows, m=m, largest_m=rows // int(counts[top]))
+        most = int(counts[top])
+        raise NotEligible(value=values[top], count=most, rows=rows, m=m, largest_m=rows // most, blocks=blocks)
 
 
 def deferred(counts: Int64, m: int) -> Int64:

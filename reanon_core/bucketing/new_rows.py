@@ -7,7 +7,7 @@ import numpy as np
 
 from reanon_core.bucketing.blocks import blocked_rows, unblocked_rows, value_blocks
 from reanon_core.bucketing.eligibility import deferred, is_eligible, padding, require_eligible
-from reanon_core.bucketing.options import BucketOptions
+from reanon_core.bucketing.options import WAYS_IN, BucketOptions
 from reanon_core.bucketing.partial_blocks import PartialBlock, partial_block
 from reanon_core.bucketing.signatures import Signature, Signatures
 from reanon_core.kernels.siphash import fresh_key, siphash_words
@@ -76,7 +76,7 @@ def enter_new_rows(
     blocks = _blocks(pools, parts, known, options, rng)
     for of_region, own in zip(pools, blocks, strict=True):
         if not own:
-            require_eligible(of_region, m, labels)
+            require_eligible(of_region, m, labels, blocks=options.not_eligible in WAYS_IN)
     signatures, blocked = blocked_rows(signatures, pools, blocks)
     slot, left = np.full(len(new.value), IN_LAYERS, np.int32), unblocked_rows(pools, blocks)
     block_slot = np.full(pools.shape, IN_LAYERS, np.int32)
@@ -118,7 +118,7 @@ def _blocks(
 ) -> list[list[Signature]]:
     """The blocks of each region; none for a region that is m-eligible, or cannot have any."""
     blocks: list[list[Signature]] = [[] for _ in pools]
-    if options.not_eligible not in {"blocks", "partial-blocks"}:
+    if options.not_eligible not in WAYS_IN:
         return blocks
     waiting, in_layers = [], np.zeros_like(known)
     for region, of_region in enumerate(pools):

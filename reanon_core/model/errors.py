@@ -119,16 +119,24 @@ class NotEligible(Unpublishable):
     Paper: [XT07] Section 4.1.
     """
 
-    def __init__(self, *, value: str, count: int, rows: int, m: int, largest_m: int) -> None:
+    def __init__(self, *, value: str, count: int, rows: int, m: int, largest_m: int, blocks: bool = False) -> None:
         self.value, self.count, self.rows, self.m, self.largest_m = value, count, rows, m, largest_m
         works = (
             f"the largest m that would work is {largest_m}"
             if largest_m >= 2
             else "no m of at least 2 would work on these rows"
         )
+        later = "publish a later snapshot, with more new people, under this name"
+        way = (
+            f"and no block can hide them, because they have fewer than {m} values, and others may join only if {m}, "
+            f"theirs among them, are declared or were shown before; {later}, and declare the values of the sensitive "
+            f"column when a series begins"
+            if blocks
+            else "or set not_eligible: blocks, which publishes them with counterfeits and may follow refuse in a series"
+            f" on disk, or {later}"
+        )
         self._rest = (
-            f"has {count} of {rows} new rows, the bound is {rows // m} (one in {m}); {works}; "
-            f"or set not_eligible: blocks, which publishes them with counterfeits and may follow refuse in a series. "
+            f"has {count} of {rows} new rows, the bound is {rows // m} (one in {m}); {works}; {way}. "
             f"To leave this release out would tell that its new rows were refused"
         )
         super().__init__(f"new rows are not {m}-eligible: value {value!r} {self._rest}")

@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 
 WHOLE = r"^([0-9]+)\.0*$"
 """A whole number as frames write it if some of the column is missing: 7.0."""
+PADDED = r"^([^0-9]*[a-z][^0-9]*)0+([0-9]+)$"
+"""A number after letters with zeros before it: p007."""
 ACCIDENTS = r"[\s\p{Z}\p{C}]+"
 """What an eye does not see: white space, and letters without a shape."""
 
 
 def id_forms(texts: "pa.StringArray") -> "pa.StringArray":
     """The ids in one way of writing: no spaces, lower case, Unicode's compatible form, numbers without zeros before.
+
+    A number may be the whole id or its end, after letters.
 
     Most tables need no expression, which would take most of the time.
     """
@@ -36,6 +40,8 @@ def id_forms(texts: "pa.StringArray") -> "pa.StringArray":
     texts = compute.utf8_lower(texts)
     if compute.any(compute.match_substring(texts, ".")).as_py():
         texts = compute.replace_substring_regex(texts, WHOLE, r"\1")
+    if greatest > ord("9") and compute.any(compute.match_substring(texts, "0")).as_py():
+        texts = compute.replace_substring_regex(texts, PADDED, r"\1\2")
     digits = compute.ascii_ltrim(texts, characters="0")
     digits = compute.if_else(compute.equal(digits, ""), "0", digits)
     return compute.if_else(compute.ascii_is_decimal(texts), digits, texts)

@@ -1,10 +1,7 @@
 """What the adversary of `reanon audit` knows: declared in the series, or given as options."""
 
 import argparse
-import json
-from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 
@@ -14,11 +11,10 @@ from reanon_core.model.knowledge import Compromised, Knowledge
 from reanon_core.model.ledger import Ledger
 from reanon_core.model.schema import Schema
 from reanon_core.tables.ids import KEY_BYTES
+from reanon_dagster.releasing.audited_ledger import changed_options
 from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.series.series import Series
 from reanon_dagster.sources.people_file import read_compromised
-from reanon_dagster.storage import store_reader
-from reanon_dagster.storage.connection import opened
 
 
 def declared_knowledge(
@@ -49,29 +45,8 @@ def declared_knowledge(
 
 
 def _with_source(series: Series, ledger: Ledger, knowledge: Knowledge) -> Knowledge:
-    """The knowledge of a reader of the source, unless releases were made with other options than those of today.
-
-    Read with the wrong options, a release would rule out values that it does not.
-    """
-    with opened(series.private_folder, read_only=True) as connection:
-        made = [json.loads(text)["technique"] for _, text in store_reader.manifests(connection)]
-    now = json.loads(json.dumps(series.parameters))
-    movable = series.technique.changeable | series.technique.declaration.followers.keys()
-    changed = sorted(name for name in movable if any(one.get(name, now[name]) != now[name] for one in made))
-    if not changed:
-        return with_algorithm(series.technique, ledger, knowledge)
-
-    def refuse() -> NoReturn:
-        raise InvalidParameter(
-            Problem(
-                "the attack algorithm",
-                "be given releases that were all made with the options of today",
-                f"changed since the first one: {', '.join(changed)}",
-                "audit with the options that the releases were made with",
-            )
-        )
-
-    return replace(knowledge, readings=refuse)
+    """The knowledge of a reader of the source too."""
+    return with_algorithm(series.technique, ledger, knowledge, changed=changed_options(series))
 
 
 def given_compromised(given: str, schema: Schema, id_column: str) -> Compromised:

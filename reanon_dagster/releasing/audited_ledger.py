@@ -1,5 +1,6 @@
 """The ledger that an audit reads: in memory, or mapped from columns on disk and some people at a time."""
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -68,6 +69,8 @@ class AuditedLedger:
     """Where the columns of the ledger are; None if it is in memory."""
     limit: int = 0
     """The bytes that an audit over columns may take."""
+    changed: Sequence[str] = ()
+    """The parameters with which some release was made otherwise than with those of today."""
 
     @property
     def people_at_once(self) -> int:
@@ -94,7 +97,8 @@ class AuditedLedger:
 
     def knowledge(self, *, people_only: bool = False) -> Knowledge:
         """What an adversary knows who has read the source of the technique."""
-        return with_algorithm(self.series.technique, self.ledger, self.ledger.knowledge(people_only=people_only))
+        known = self.ledger.knowledge(people_only=people_only)
+        return with_algorithm(self.series.technique, self.ledger, known, changed=self.changed)
 
     def findings(self, attack: Attack, knowledge: KnowledgeMaker) -> Findings:
         """What an attack finds, with all that is known, with no more than it uses, or with some people at a time.
@@ -109,6 +113,15 @@ class AuditedLedger:
         if self.folder is not None and attack.people_only:
             return attack.run(self.ledger.history(), knowledge(people_only=True))
         return attack.run(self.ledger.history(), knowledge())
+
+
+def changed_options(series: "Series") -> list[str]:
+    """The parameters with which some release was made otherwise than with those of today, in order."""
+    with opened(series.private_folder, read_only=True) as connection:
+        made = [json.loads(text)["technique"] for _, text in store_reader.manifests(connection)]
+    now = json.loads(json.dumps(series.parameters))
+    movable = series.technique.changeable | series.technique.declaration.followers.keys()
+    return sorted(name for name in movable if any(one.get(name, now[name]) != now[name] for one in made))
 
 
 @contextmanager
@@ -128,14 +141,14 @@ def audited_ledger(
     if need <= limit or (not limited and need <= SMALL):
         with opened(series.private_folder, read_only=True) as connection:
             ledger = store_reader.ledger(connection, series.schema, len(records))
-        yield AuditedLedger(series, ledger)
+        yield AuditedLedger(series, ledger, changed=changed_options(series))
         return
     _require_parts(series, rows, checks, attacks, limit, whose)
     with scratch_folder(scratch_place(series)) as path:
         folder = ColumnFolder(str(path))
         with opened(series.private_folder, read_only=True, memory_limit=limit // 2) as connection:
             ledger = store_reader.ledger(connection, series.schema, len(records), folder)
-        yield AuditedLedger(series, ledger, folder, limit)
+        yield AuditedLedger(series, ledger, folder, limit, changed_options(series))
 
 
 def _require_parts(

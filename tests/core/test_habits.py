@@ -37,8 +37,13 @@ FIRST, SECOND = people(), people(30)
 
 def new_series(**options: object) -> reanon.Series:
     columns = {"age": reanon.Numeric(min_width=5), "zip": reanon.Numeric(min_width=1000)}
-    given = {"quasi_identifiers": columns, "technique": reanon.MInvariance(m=2), **options}
-    return reanon.Series(id="patient", sensitive="disease", **given)  # type: ignore[arg-type]
+    given = {
+        "sensitive": "disease",
+        "quasi_identifiers": columns,
+        "technique": reanon.MInvariance(m=2),
+        **options,
+    }
+    return reanon.Series(id="patient", **given)  # type: ignore[arg-type]
 
 
 def begun(**options: object) -> reanon.Series:
@@ -62,6 +67,10 @@ REFUSED_FRAMES = {
     "ids in the other case": (changed("patient", str.upper), "20 new values of patient differ from others"),
     "ids that lost their zeros": (
         changed("patient", lambda id_: id_.lstrip("0")),
+        "20 new values of patient differ from others",
+    ),
+    "ids that lost zeros after a letter": (
+        changed("patient", lambda id_: id_ if id_[0] != "p" else f"p{int(id_[1:])}"),
         "20 new values of patient differ from others",
     ),
     "ids that were floats": (
@@ -126,6 +135,17 @@ def test_values_that_are_declared_may_look_alike() -> None:
     )
     series.publish(changed("disease", str.lower), name="Q1")
     assert series.accepted_drifts == ()
+
+
+def test_declared_values_are_all_that_may_occur_so_that_no_new_one_is_refused_or_seen() -> None:
+    values = reanon.Sensitive(name="disease", values=DISEASES)
+    series = new_series(sensitive=values)
+    first = SECOND.assign(disease=SECOND["disease"].replace({"measles": "flu"}))
+    series.publish(first, name="Q1")
+    newcomer = people(400, 1).assign(disease="measles")
+    assert series.publish(pd.concat([first, newcomer]), name="Q2").withheld < 20
+    with pytest.raises(reanon.InvalidSnapshot, match="ague"):
+        series.publish(pd.concat([first, newcomer, people(401, 1).assign(disease="ague")]), name="Q3")
 
 
 WRONG_FRAMES = {

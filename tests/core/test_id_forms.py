@@ -21,7 +21,11 @@ KEY = bytes(range(KEY_BYTES))
         *((other, "ab12") for other in ("AB12", "ab 12", "Ab12\u00a0", "a\u00adb12")),
         ("000", "0"),
         ("7.5", "7.5"),
-        ("p007", "p007"),
+        *((other, "p7") for other in ("p007", "P7", "p 07")),
+        *((other, "ward-b-120") for other in ("ward-b-120", "Ward-B-00120")),
+        ("p000", "p0"),
+        ("a1b007", "a1b007"),
+        ("a01b", "a01b"),
         ("0x1", "0x1"),
         ("1.2.0", "1.2.0"),
         ("\u00c9va", "\u00e9va"),
@@ -40,7 +44,10 @@ def form_of(text: str) -> str:
     ]
     lower = "".join(kept).lower()
     number = re.fullmatch(r"([0-9]+)(\.0*)?", lower)
-    return (number[1].lstrip("0") or "0") if number else lower
+    if number:
+        return number[1].lstrip("0") or "0"
+    after = re.fullmatch(r"([^0-9]+)([0-9]+)", lower)
+    return after[1] + (after[2].lstrip("0") or "0") if after and re.search("[a-z]", after[1]) else lower
 
 
 IDS = st.lists(st.text("aA0b17. \u00a0", min_size=1, max_size=4), unique=True, max_size=12)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from reanon_core import MInvariance, Numeric, Series
+from reanon_core import InvalidParameter, MInvariance, Numeric, Series
 from reanon_dagster import open_series
 from reanon_dagster.cli import main
 from reanon_dagster.releasing.evidence import evidence_of
@@ -76,8 +76,14 @@ def test_releases_that_were_made_with_other_options_are_not_read(
     path = published(tmp_path, BLIND)
     path.write_text(path.read_text().replace("not_eligible: refuse", "not_eligible: blocks"), encoding="utf-8")
     assert main(["audit", str(path), "--attack", "algorithm"]) == 2
-    assert "changed since the first one: not_eligible" in capsys.readouterr().err
+    assert "some have another not_eligible" in capsys.readouterr().err
     assert main(["audit", str(path), "--quiet"]) == 0
+    table = open_series(path).audit(attacks=["algorithm"]).to_pandas().iloc[-1]
+    assert table["note"].startswith("not tested: the attack algorithm (some have another not_eligible)")
+    assert pd.isna(table["exposed"])
+    with pytest.raises(InvalidParameter, match="some have another not_eligible"):
+        open_series(path).attack("algorithm")
+    assert "people exposed by algorithm" not in evidence_of(load_series(path), "r2")
 
 
 @pytest.mark.parametrize(

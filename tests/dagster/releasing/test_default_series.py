@@ -283,6 +283,22 @@ def test_a_refused_release_that_is_skipped_in_python_is_a_caution() -> None:
     assert not any("is skipped" in str(one.message) for one in told)
 
 
+def test_a_newcomer_with_a_value_that_no_one_had_is_refused_with_a_way_that_helps() -> None:
+    newcomer = pd.DataFrame({"patient": ["p9999"], "age": [40], "sex": ["f"], "disease": ["ague"]})
+    first, series = people(600), python_series()
+    series.publish(first, name="r1")
+    with pytest.raises(NotEligible) as refused:
+        series.publish(pd.concat([first, newcomer]), name="r2")
+    told = str(refused.value)
+    assert "set not_eligible: blocks" not in told  # it could not hide the value either, and may not follow
+    assert "others may join only if 3, theirs among them, are declared or were shown before" in told
+    assert "publish a later snapshot, with more new people, under this name" in told
+    assert "ague" not in refused.value.redacted()
+    later = people(60, 9).assign(disease=["ague", "cold", "gout"] * 20)
+    with pytest.warns(reanon.Caution, match="r2 was refused .* publish this frame under the name r2 instead"):
+        series.publish(pd.concat([first, newcomer, later]), name="r3")
+
+
 def test_a_stored_series_cannot_change_its_options_in_python_either(write: Write) -> None:
     path = write("{name: m-invariance, m: 3, not_eligible: blocks}", *crowded())
     reanon_dagster.open_series(path).publish()

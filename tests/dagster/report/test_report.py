@@ -270,6 +270,7 @@ def test_boxes_that_are_no_groups_are_called_boxes_and_withheld_people_are_said_
     for name, manifest in zip(("r1", "r2", "r3"), manifests, strict=True):
         page = words(folder / name / "report.html")
         assert "How many boxes have how many rows." in page
+        assert "the rows of a group are its values, counterfeits included. A group may have fewer people." in page
         assert ("need not have the same values" in page) == bool(manifest["withheld"])
         readme = (folder / name / "README.md").read_text()
         assert ("That withheld people have the values of the others." in readme) == bool(manifest["withheld"])

@@ -127,18 +127,6 @@ def block_problems(options: BucketOptions) -> Iterator[Problem]:
         yield Problem("regions", "be none unless not_eligible is blocks or partial-blocks", options.regions)
 
 
-def has_exact_reading(options: BucketOptions) -> bool:
-    """Whether the decisions with these options can be replayed from what an adversary sees.
-
-    Not with regions, nor if chance decides row by row, as with partial blocks. Nor if a person may be withheld before
-    the first release that shows their signature, which the median can do to people in blocks and to those who begin an
-    episode.
-    """
-    if options.regions != "none" or options.not_eligible == "partial-blocks":
-        return False
-    return options.balancing != "median" or (options.not_eligible, options.on_sensitive_change) == ("refuse", "refuse")
-
-
 def bucket_caution(options: BucketOptions) -> str:
     """What these options tell an adversary who knows the algorithm; empty if they tell nothing."""
     told = {

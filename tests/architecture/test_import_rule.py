@@ -49,6 +49,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reanon_core.adversary_knowledge", "reanon_core.brakes", "reanon_core.finding_truth", "reanon_core.lineages"),
     ("reanon_core.publishing", "reanon_core.catalog", "reanon_core.judgement", "reanon_core.tables"),
     ("reanon_core.columns",),
+    ("reanon_core.readers",),
     (
         "reanon_core.techniques.m_invariance",
         "reanon_core.techniques.mondrian",

@@ -1,7 +1,7 @@
 """The BPG technique: a release of any partitioner, corrected so that it is safe together with all before it."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
@@ -11,10 +11,8 @@ from reanon_core.kernels.siphash import fresh_key, siphash_words
 from reanon_core.kernels.uniform_order import uniform_order
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, Unpublishable, require
-from reanon_core.model.ledger import Ledger
 from reanon_core.model.packing import Packable
 from reanon_core.model.plan import Counterfeits
-from reanon_core.model.reading import Reading
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import TABLE, Snapshot
 from reanon_core.protocols import Declaration, Promise
@@ -33,7 +31,6 @@ from reanon_core.techniques.bpg.initial_classes import (
 )
 from reanon_core.techniques.bpg.listing_1 import NO_PIECE, REJECT_ATOM, REJECT_CLASS, correct_classes
 from reanon_core.techniques.bpg.monotonicity import monotonicity_problems
-from reanon_core.techniques.bpg.reading import history_readings
 from reanon_core.techniques.bpg.record_pool import RecordPool, pool_with_departed, published_records, table_pool
 from reanon_core.techniques.bpg.split_tally import IN_TABLE, NOT_IN_TABLE, SELECTED, Rows, Rules
 from reanon_core.techniques.bpg.state import BpgState
@@ -83,7 +80,6 @@ class Bpg:
     declaration: ClassVar[Declaration] = Declaration(
         weakest={"k": 2, "ell": 2},
         answers_queries=True,
-        has_readings=True,
         function_parameters=frozenset({"over"}),
         row_memory=210,
         fit=FIT,
@@ -237,14 +233,6 @@ class Bpg:
         """The state in which every published piece is an atom of its own."""
         pool = RecordPool(plan.record_pool or snapshot, plan.state_row)
         return update_atoms(state, pool, plan.piece, extent=plan.extent, explained=plan.explained, reserve=plan.reserve)
-
-    def readings(self, ledger: Ledger) -> Iterator[Reading]:
-        """What a reader of the source learns from all releases together, or of a large history from the first.
-
-        A partitioner of your own, and invented rows (ghost), are not read.
-        """
-        if not callable(self.over) and self.variant != "ghost":
-            yield from history_readings(self, ledger)
 
     def mondrian_options(self, extent: Int64, reserve: int) -> MondrianOptions:
         """How Mondrian cuts with this reserve."""

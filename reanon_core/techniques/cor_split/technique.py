@@ -32,15 +32,12 @@ from reanon_core.bucketing.options import (
     refuse_other_columns,
 )
 from reanon_core.bucketing.phases import divide_rows, move_rows
-from reanon_core.bucketing.reading import bucket_readings
 from reanon_core.bucketing.regions import Regions
 from reanon_core.inference.view.membership import Membership
 from reanon_core.model.arrays import Bool, Int32
 from reanon_core.model.errors import InvalidParameter, Problem, Unpublishable, counted, require
-from reanon_core.model.ledger import Ledger
 from reanon_core.model.packing import Packable
 from reanon_core.model.plan import WITHHELD
-from reanon_core.model.reading import Reading
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.protocols import Declaration, Form, Promise
@@ -82,7 +79,6 @@ class CorSplit:
 
     declaration: ClassVar[Declaration] = Declaration(
         weakest={"m": 3, "n": 2},
-        has_readings=True,
         decouples=True,
         variants={"paper": {**PAPER, "partition": "paper", "strict": False}},
         followers=FOLLOWERS,
@@ -245,10 +241,6 @@ class CorSplit:
         times[: len(state.times)] = state.times
         times[plan.number[published]] += 1
         return CorSplitState(state.time + 1, plan.signatures, roster, plan.extent, qi, number, times, plan.membership)
-
-    def readings(self, ledger: Ledger) -> Iterator[Reading]:
-        """What a reader of the source learns from the buckets of these releases."""
-        return bucket_readings(ledger, self, adds_layers=True, max_lifespan=self.max_lifespan)
 
     def _degree_problems(self) -> Iterator[Problem]:
         """What is wrong with n, or with the parameters that n is chosen from."""

@@ -1,6 +1,6 @@
 """The JS-reduce technique: group people of whom the adversary will expect much the same."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, cast, get_args
 
@@ -14,10 +14,8 @@ from reanon_core.kernels.hilbert_groups import Thresholds
 from reanon_core.model.arrays import Float64, Int32, Int64, frozen
 from reanon_core.model.background import Automaton, Background
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, Unpublishable, require
-from reanon_core.model.ledger import Ledger
 from reanon_core.model.packing import Packable
 from reanon_core.model.plan import Counterfeits, Plan
-from reanon_core.model.reading import Reading
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.protocols import Declaration, Promise
@@ -31,7 +29,6 @@ from reanon_core.techniques.js_reduce.generalization import (
     Leftovers,
     generalize,
 )
-from reanon_core.techniques.js_reduce.reading import readings
 from reanon_core.techniques.js_reduce.state import JsReduceState
 
 Engine = Literal["omega", "sum", "sinkhorn"]
@@ -68,7 +65,6 @@ class JsReduce:
     declaration: ClassVar[Declaration] = Declaration(
         weakest={"k": 2, "t": 0.9, "j": 2.0},
         needs_knowledge=True,
-        has_readings=True,
         row_memory=2700,
         fit=FIT,
     )
@@ -265,10 +261,6 @@ class JsReduce:
         observation = Observation(persons, row_class, expected, posterior)
         beliefs = plan.beliefs.revise(observation, plan.automaton, self.mode)
         return JsReduceState(state.time + 1, plan.automaton.values, plan.extent, beliefs, plan.counts)
-
-    def readings(self, ledger: Ledger) -> Iterator[Reading]:
-        """For each group of each release: how its values can be arranged, and what the publication rules out."""
-        return readings(self, ledger)
 
     def _refusal(self, snapshot: Snapshot, withheld: Mapping[str, int]) -> str:
         reasons = ", ".join(f"{why}: {count:,}" for why, count in withheld.items())

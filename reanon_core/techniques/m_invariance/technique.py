@@ -1,6 +1,6 @@
 """The m-invariance technique: division, balancing, assignment, split."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -29,13 +29,10 @@ from reanon_core.bucketing.options import (
     refuse_other_columns,
 )
 from reanon_core.bucketing.phases import divide_rows, move_rows
-from reanon_core.bucketing.reading import bucket_readings
 from reanon_core.bucketing.regions import Regions
 from reanon_core.engine.engine import Engine
 from reanon_core.model.errors import InvalidParameter, require
-from reanon_core.model.ledger import Ledger
 from reanon_core.model.packing import Packable
-from reanon_core.model.reading import Reading
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.partitioned.bucketed_release import BucketedRelease, in_memory_only, release_in_parts
@@ -59,7 +56,6 @@ class MInvariance:
 
     declaration: ClassVar[Declaration] = Declaration(
         weakest={"m": 2},
-        has_readings=True,
         decouples=True,
         variants={"paper": PAPER},
         followers=FOLLOWERS,
@@ -183,7 +179,3 @@ class MInvariance:
         """The state with the signatures of the people in the buckets."""
         roster, qi = state.recorded(snapshot, plan, keep_qi=self.on_qi_change == "refuse")
         return MInvarianceState(state.time + 1, plan.signatures, roster, plan.extent, qi)
-
-    def readings(self, ledger: Ledger) -> Iterator[Reading]:
-        """What a reader of the source learns from the buckets of these releases."""
-        return bucket_readings(ledger, self, adds_layers=False, max_lifespan=None)

@@ -1,6 +1,6 @@
 """The Mondrian technique: every release is protected by itself, without regard to the others."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
@@ -12,10 +12,8 @@ from reanon_core.kernels.siphash import fresh_key, siphash_words
 from reanon_core.kernels.uniform_order import uniform_order
 from reanon_core.model.arrays import Int64
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, ReanonError, Unpublishable, require
-from reanon_core.model.ledger import Ledger
 from reanon_core.model.packing import Packable
 from reanon_core.model.plan import Counterfeits, Plan
-from reanon_core.model.reading import Reading
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.partitioned.mondrian_release import cut_in_parts, survey_rows
@@ -35,7 +33,6 @@ from reanon_core.recoding.mondrian import (
     mondrian_classes,
 )
 from reanon_core.techniques.mondrian.fit import FIT
-from reanon_core.techniques.mondrian.reading import release_readings
 from reanon_core.techniques.mondrian.state import MondrianState
 
 Cuts = Literal["strict", "relaxed"]
@@ -63,7 +60,6 @@ class Mondrian:
 
     declaration: ClassVar[Declaration] = Declaration(
         weakest={"k": 2, "ell": 2},
-        has_readings=True,
         row_memory=130,
         fit=FIT,
     )
@@ -208,13 +204,6 @@ class Mondrian:
     def advance(self, state: MondrianState, snapshot: Snapshot, plan: MondrianPlan) -> MondrianState:  # noqa: ARG002
         """The state after one more release."""
         return MondrianState(state.time + 1, plan.extent)
-
-    def readings(self, ledger: Ledger) -> Iterator[Reading]:
-        """What a reader of the source learns about each group, release by release."""
-        extent = self.initial_state().extent
-        for entry in ledger.entries:
-            extent = grown_extent(entry.snapshot, extent)
-            yield from release_readings(entry, extent, self.principle(), self.cut_options())
 
     def _refusal(self, counts: Int64) -> str:
         """Why a table with so many rows of each value cannot be published."""

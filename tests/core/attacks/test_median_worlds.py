@@ -11,6 +11,7 @@ from builders.random_series import published, schema, tiny_series
 from core.attacks.test_algorithm_worlds import require_exact, shares
 from oracles.algorithm import Likelihoods, true_world
 
+from reanon_core.adversary_knowledge import readings_of
 from reanon_core.bucketing import new_rows, partial_blocks
 from reanon_core.bucketing.partial_blocks import PartialBlock
 from reanon_core.model.ledger import Ledger
@@ -64,7 +65,7 @@ def require_even(technique: Any, ledgers: Iterator[Ledger]) -> None:
     found: Counter[str] = Counter()
     for ledger in ledgers:
         found += shares(Likelihoods(technique, ledger))[0]
-        assert all(reading.unread == len(ledger.entries) for reading in technique.readings(ledger))
+        assert all(reading.unread == len(ledger.entries) for reading in readings_of(technique, ledger))
     assert found["people"] > 0
     assert found["uneven"] == 0
 

@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from reanon_core.kernels.arrangements import MOST_CELLS, arrangement_count, arrangements
+from reanon_core.readers.arrangements import MOST_CELLS, arrangement_count, arrangements
 
 
 @pytest.mark.parametrize("values", [[0], [2, 2], [1, 0, 1, 2], [3, 1, 2, 0, 1]])

@@ -14,14 +14,15 @@ from builders.long_lists import sampled
 from builders.random_series import published, small_series
 from scipy.special import gammaln
 
+from reanon_core.adversary_knowledge import readings_of
 from reanon_core.attacks.algorithm import relabellings as is_relabelling
-from reanon_core.bucketing import count_likelihood, eligibility
-from reanon_core.bucketing import reading as bucket_reading
-from reanon_core.bucketing.bucket_history import bucket_history
-from reanon_core.bucketing.entry_ways import block_chances, pad_chances
-from reanon_core.bucketing.log_factorials import LISTED, log_factorials
-from reanon_core.bucketing.reading import relabellings
+from reanon_core.bucketing import eligibility
 from reanon_core.model.errors import InvalidParameter
+from reanon_core.readers import buckets as bucket_reading
+from reanon_core.readers import count_likelihood
+from reanon_core.readers.bucket_history import bucket_history
+from reanon_core.readers.buckets import relabellings
+from reanon_core.readers.count_likelihood import LISTED, block_chances, log_factorials, pad_chances
 from reanon_core.replay import replay
 from reanon_core.techniques.cor_split.technique import CorSplit
 from reanon_core.techniques.m_invariance.technique import MInvariance
@@ -42,7 +43,7 @@ def test_filled_rules_out_relabellings_of_many_buckets_and_blind_of_none(balanci
         if ledger is None:
             continue
         found += Counter(series=1)
-        for reading in MInvariance(m=m, balancing=balancing, not_eligible="refuse").readings(ledger):
+        for reading in readings_of(MInvariance(m=m, balancing=balancing, not_eligible="refuse"), ledger):
             of_relabellings = reading.log_likelihood[is_relabelling(reading)]
             assert reading.unread == 0
             found += Counter(
@@ -70,9 +71,12 @@ def test_relabellings_begin_with_the_truth_and_are_all_if_they_are_few() -> None
 def test_a_release_that_was_made_with_other_parameters_is_left_out() -> None:
     snapshots = next(series for m, series in map(small_series, count()) if m == 2 and published(FILLED, series, 0))
     ledger = replay(FILLED, snapshots, np.random.default_rng(0))
-    assert {reading.unread for reading in FILLED.readings(ledger)} == {0}
+    assert {reading.unread for reading in readings_of(FILLED, ledger)} == {0}
     assert (
-        min(reading.unread for reading in MInvariance(m=2, balancing="blind", not_eligible="refuse").readings(ledger))
+        min(
+            reading.unread
+            for reading in readings_of(MInvariance(m=2, balancing="blind", not_eligible="refuse"), ledger)
+        )
         > 0
     )
 
@@ -81,7 +85,7 @@ def test_releases_without_a_memory_are_not_read() -> None:
     snapshots = next(series for m, series in map(small_series, count()) if m == 2 and published(FILLED, series, 0))
     ledger = replay(FILLED, snapshots, np.random.default_rng(0), memory=False)
     with pytest.raises(InvalidParameter, match="signature of each person"):
-        next(FILLED.readings(ledger))
+        next(readings_of(FILLED, ledger))
 
 
 def test_the_chances_of_pads_are_those_of_all_orders() -> None:
@@ -111,9 +115,9 @@ def test_the_chances_of_blocks_divide_equal_counts_evenly() -> None:
 def test_what_is_kept_of_earlier_decisions_changes_no_likelihood(monkeypatch: pytest.MonkeyPatch) -> None:
     snapshots = next(series for m, series in map(small_series, count()) if m == 2 and published(FILLED, series, 0))
     ledger = replay(FILLED, snapshots, np.random.default_rng(0))
-    kept = [reading.log_likelihood.tolist() for reading in FILLED.readings(ledger)]
+    kept = [reading.log_likelihood.tolist() for reading in readings_of(FILLED, ledger)]
     monkeypatch.setattr(count_likelihood, "MOST_KEPT", -1)
-    assert [reading.log_likelihood.tolist() for reading in FILLED.readings(ledger)] == kept
+    assert [reading.log_likelihood.tolist() for reading in readings_of(FILLED, ledger)] == kept
 
 
 def test_all_arrangements_of_a_bucket_are_those_that_its_groups_have_room_for() -> None:
@@ -158,9 +162,9 @@ def test_logarithms_of_factorials_are_those_of_the_gamma_function(most: int) -> 
 def test_of_very_many_buckets_some_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     snapshots = next(series for m, series in map(small_series, count()) if m == 2 and published(FILLED, series, 0))
     ledger = replay(FILLED, snapshots, np.random.default_rng(0))
-    buckets = len(list(FILLED.readings(ledger)))
+    buckets = len(list(readings_of(FILLED, ledger)))
     monkeypatch.setattr(bucket_reading, "MOST_WORK", 2 * buckets**2)  # of the four releases, two
-    some = list(FILLED.readings(ledger))
+    some = list(readings_of(FILLED, ledger))
     assert len(some) == (buckets + 1) // 2
     assert all(len(one.log_likelihood) == 2 and not one.complete for one in some)
 
@@ -186,7 +190,7 @@ def test_every_release_is_read_whatever_the_options(technique: Any) -> None:
                 replace(one, sensitive=np.where(rng.random(one.size) < 0.1, 0, one.sensitive)) for one in snapshots
             ]
         ledger = published(technique, snapshots, seed)
-        for reading in technique.readings(ledger) if ledger is not None else ():
+        for reading in readings_of(technique, ledger) if ledger is not None else ():
             read += 1
             assert reading.unread == 0
             blind = technique.not_eligible == "blocks"
@@ -206,7 +210,7 @@ def test_a_bucket_is_read_whose_last_value_only_counterfeits_have(seed: int) -> 
     technique = MInvariance(m=m, on_sensitive_change="episode", balancing="blind", not_eligible="refuse")
     ledger = published(technique, changing, seed)
     assert ledger is not None
-    readings = list(technique.readings(ledger))
+    readings = list(readings_of(technique, ledger))
     assert any(int(reading.place.max()) + 1 < reading.values.shape[1] for reading in readings)
     assert all((reading.log_likelihood == 0)[is_relabelling(reading)].all() for reading in readings)
 
@@ -219,7 +223,7 @@ def test_releases_with_partial_blocks_are_left_out_and_nothing_is_claimed(techni
         made = technique(m=m, balancing=balancing, not_eligible="partial-blocks")
         ledger = published(made, series, seed)
         assert ledger is not None
-        readings = list(made.readings(ledger))
+        readings = list(readings_of(made, ledger))
         assert readings
         for reading in readings:
             assert reading.unread == len(series)

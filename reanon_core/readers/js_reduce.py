@@ -2,21 +2,18 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reanon_core.kernels.arrangements import arrangements
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.errors import Unpublishable
 from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.model.plan import WITHHELD
 from reanon_core.model.reading import Reading
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.readers.arrangements import arrangements
 from reanon_core.techniques.js_reduce.state import JsReduceState
-
-if TYPE_CHECKING:
-    from reanon_core.techniques.js_reduce.technique import JsReduce
+from reanon_core.techniques.js_reduce.technique import JsReduce
 
 ARRANGEMENTS = 120
 """Up to this many arrangements of a group are all compared; beyond it, only exchanges of two people's values."""
@@ -30,7 +27,7 @@ class TooLarge(Exception):
     """There are more rows to group again than are allowed."""
 
 
-def readings(technique: "JsReduce", ledger: Ledger) -> Iterator[Reading]:
+def js_reduce_readings(technique: JsReduce, ledger: Ledger) -> Iterator[Reading]:
     """For each group of each release, the latest first: how its values can be arranged over its people.
 
     Values may change, so an arrangement is one of a single release: the tables before and after it stay as they are.
@@ -92,7 +89,7 @@ class Seen:
 class Replay:
     """The technique on the tables behind some releases, with the values of some people arranged otherwise."""
 
-    technique: "JsReduce"
+    technique: JsReduce
     seen: tuple[Seen, ...]
     rows: int = 0
     """How many rows were grouped again."""

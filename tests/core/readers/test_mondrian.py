@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from builders.long_lists import sampled
 
+from reanon_core.adversary_knowledge import readings_of
 from reanon_core.catalog import own_checks
 from reanon_core.model.errors import Unpublishable
 from reanon_core.model.reading import Reading
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.recoding import mondrian_reading
+from reanon_core.readers import mondrian
 from reanon_core.replay import replay
-from reanon_core.techniques.mondrian import reading
 from reanon_core.techniques.mondrian.technique import Mondrian
 
 COLUMNS = Schema(
@@ -63,7 +63,7 @@ def groups(technique: Mondrian, snapshot: Snapshot, seed: int = 0) -> Partition:
 
 
 def readings(technique: Mondrian, snapshot: Snapshot) -> list[Reading]:
-    return list(technique.readings(replay(technique, [snapshot], np.random.default_rng(1))))
+    return list(readings_of(technique, replay(technique, [snapshot], np.random.default_rng(1))))
 
 
 def same_values(truth: World, partition: Partition) -> set[World]:
@@ -168,8 +168,8 @@ def test_a_cut_rejected_above_a_group_counts_too() -> None:
 def test_a_release_that_other_parameters_made_is_not_read() -> None:
     snapshot = table(np.array([[0, 1, 8, 9], [0, 0, 0, 0]]), (0, 1, 0, 1))
     ledger = replay(Mondrian(k=2, ell=2), [snapshot], np.random.default_rng(0))
-    assert list(Mondrian(k=2, ell=2).readings(ledger))
-    assert not list(Mondrian(k=4, ell=2).readings(ledger))
+    assert list(readings_of(Mondrian(k=2, ell=2), ledger))
+    assert not list(readings_of(Mondrian(k=4, ell=2), ledger))
 
 
 def test_a_large_group_is_read_by_exchanges_and_a_large_table_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,9 +177,9 @@ def test_a_large_group_is_read_by_exchanges_and_a_large_table_not_at_all(monkeyp
     snapshot = table(np.stack([rng.permutation(10), np.zeros(10)]), (0, 1, 2, 1, 2, 0, 0, 1, 2, 0))
     (one,) = readings(technique, snapshot)
     assert one.complete
-    monkeypatch.setattr(mondrian_reading, "MOST_ARRANGEMENTS", 100)
+    monkeypatch.setattr(mondrian, "MOST_ARRANGEMENTS", 100)
     (one,) = readings(technique, snapshot)
     assert not one.complete
     assert ((one.values != one.values[0]).sum(axis=1)[1:] == 2).all()
-    monkeypatch.setattr(reading, "MOST_ROWS", 9)
+    monkeypatch.setattr(mondrian, "MOST_ROWS", 9)
     assert not readings(technique, snapshot)

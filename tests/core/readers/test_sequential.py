@@ -11,7 +11,7 @@ import pytest
 from builders.worlds import part, table
 from oracles.worlds import World, ring_chances, symmetric_chances
 
-from reanon_core.adversary_knowledge import with_algorithm
+from reanon_core.adversary_knowledge import readings_of, with_algorithm
 from reanon_core.attacks.algorithm import AlgorithmAttack
 from reanon_core.catalog import own_checks
 from reanon_core.model.errors import Unpublishable
@@ -19,10 +19,9 @@ from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.model.reading import Reading
 from reanon_core.model.schema import Ends, QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.readers.sequential import PEOPLE, draws_of, value_order_count
 from reanon_core.replay import replay
 from reanon_core.techniques.sequential.batches import Batch
-from reanon_core.techniques.sequential.draws import draws_of, value_order_count
-from reanon_core.techniques.sequential.reading import PEOPLE
 from reanon_core.techniques.sequential.technique import Sequential
 from reanon_core.techniques.sequential.worlds import space_of
 
@@ -152,7 +151,7 @@ def test_likelihoods_are_how_often_the_technique_itself_publishes_the_same(kind:
     technique, snapshots = tiny(kind)
     ledger = published(technique, snapshots)
     truth = [seen(entry) for entry in ledger.entries]
-    for reading in technique.readings(ledger):
+    for reading in readings_of(technique, ledger):
         assert reading.complete
         said = dict(zip(map(tuple, reading.values.tolist()), np.exp(reading.log_likelihood).tolist(), strict=True))
         often: dict[tuple[int, ...], list[float]] = defaultdict(list)
@@ -188,7 +187,7 @@ def test_a_reader_knows_everyone_where_a_cut_was_not_made() -> None:
     for check in own_checks(technique):
         verdict, _ = check.examine(ledger.entries[0], check.initial_memory())
         assert verdict.holds
-    (reading,) = technique.readings(ledger)
+    (reading,) = readings_of(technique, ledger)
     assert greatest_posterior(reading).tolist() == [1.0] * 5
     assert reading.values[0].tolist() == [2, 0, 0, 1, 1]
     attack = AlgorithmAttack().run(ledger.history(), with_algorithm(technique, ledger, ledger.knowledge()))
@@ -197,7 +196,7 @@ def test_a_reader_knows_everyone_where_a_cut_was_not_made() -> None:
 
 def test_a_reader_of_qi_only_buckets_considers_no_value_likelier_than_one_in_ell() -> None:
     technique = Sequential(ell=2, buckets="qi-only")
-    (reading,) = technique.readings(published(technique, [on_a_line([1, 2, 5, 8, 9], "caabb")], seed=1))
+    (reading,) = readings_of(technique, published(technique, [on_a_line([1, 2, 5, 8, 9], "caabb")], seed=1))
     assert greatest_posterior(reading).max() == pytest.approx(0.5)
 
 
@@ -209,7 +208,7 @@ def test_ring_worlds_are_caught_where_symmetric_ones_are_not() -> None:
         greatest[worlds] = [
             greatest_posterior(reading).max()
             for seed in range(2)
-            for reading in technique.readings(published(technique, [snapshot], seed))
+            for reading in readings_of(technique, published(technique, [snapshot], seed))
         ]
     assert max(greatest["ring"]) == 1.0
     assert max(greatest["symmetric"]) == pytest.approx(0.5)
@@ -229,7 +228,7 @@ def test_no_posterior_passes_one_in_ell_with_blind_buckets_and_symmetric_worlds(
             ledger = published(technique, [whole, replace(whole, columns=("city", "rank", "disease"))], seed)
         except Unpublishable:
             continue
-        (reading,) = technique.readings(ledger)
+        (reading,) = readings_of(technique, ledger)
         assert reading.complete
         assert greatest_posterior(reading).max() <= 1 / ell + 1e-12
         decided += 1
@@ -243,7 +242,7 @@ def test_people_who_waited_give_away_that_they_were_not_diverse() -> None:
     technique, snapshots = tiny("waiting")
     ledger = published(technique, snapshots)
     assert ledger.entries[1].withheld == 2
-    late = list(technique.readings(ledger))[-1]
+    late = list(readings_of(technique, ledger))[-1]
     assert late.complete
     waited = np.isin(late.persons, snapshots[1].persons)
     for values, likelihood in zip(late.values[:, waited].tolist(), late.log_likelihood, strict=True):
@@ -253,11 +252,11 @@ def test_people_who_waited_give_away_that_they_were_not_diverse() -> None:
 def test_what_is_not_computed_is_not_claimed() -> None:
     technique = Sequential(ell=2)
     whole = table(Random(1), PEOPLE + 1)
-    (large,) = technique.readings(published(technique, [whole]))
+    (large,) = readings_of(technique, published(technique, [whole]))
     changed = published(Sequential(ell=2, approach="homogeneous"), [on_a_line([1, 2, 5, 8, 9], "caabb")])
-    (other,) = technique.readings(changed)
+    (other,) = readings_of(technique, changed)
     three = Sequential(ell=3, worlds="ring")
-    (walks,) = three.readings(published(three, [table(Random(1), 6, values=3)]))
+    (walks,) = readings_of(three, published(three, [table(Random(1), 6, values=3)]))
     for reading in (large, other, walks):
         assert not reading.complete
         assert len(reading.values) == 1

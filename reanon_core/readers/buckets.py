@@ -25,19 +25,36 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reanon_core.bucketing.bucket_history import BucketHistory, bucket_history
-from reanon_core.bucketing.bucket_rows import DISPLACED_ROW, NEW_ROW, OLD_ROW, WITHHELD_ROW
-from reanon_core.bucketing.count_likelihood import CountLikelihood
 from reanon_core.bucketing.options import BucketOptions
-from reanon_core.bucketing.world_counts import WorldCounts, true_counts
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.ledger import Ledger
 from reanon_core.model.reading import Reading
+from reanon_core.readers.bucket_history import (
+    DISPLACED_ROW,
+    NEW_ROW,
+    OLD_ROW,
+    WITHHELD_ROW,
+    BucketHistory,
+    bucket_history,
+)
+from reanon_core.readers.count_likelihood import CountLikelihood, WorldCounts, true_counts
+from reanon_core.techniques.cor_split.technique import CorSplit
+from reanon_core.techniques.m_invariance.technique import MInvariance
 
 MOST_ARRANGEMENTS = 720
 """All arrangements of a bucket are looked at if there are no more."""
 MOST_WORK = 1_000_000
 """About the most buckets that are decided on, in all releases of all worlds; of too many buckets, some are read."""
+
+
+def m_invariance_readings(technique: MInvariance, ledger: Ledger) -> Iterator[Reading]:
+    """What a reader of the source learns from the buckets of m-invariance."""
+    return bucket_readings(ledger, technique, adds_layers=False, max_lifespan=None)
+
+
+def cor_split_readings(technique: CorSplit, ledger: Ledger) -> Iterator[Reading]:
+    """What a reader of the source learns from the buckets of Cor-Split."""
+    return bucket_readings(ledger, technique, adds_layers=True, max_lifespan=technique.max_lifespan)
 
 
 def bucket_readings(

@@ -10,29 +10,27 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import permutations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from reanon_core.kernels.arrangements import arrangements
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.errors import Unpublishable
 from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.model.reading import Reading
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.recoding.attribute_scales import grown_extent
-from reanon_core.recoding.mondrian import Table
-from reanon_core.recoding.mondrian_reading import (
+from reanon_core.readers.arrangements import arrangements
+from reanon_core.readers.mondrian import (
+    CutRecord,
     Groups,
     class_readings,
     left_to_chance,
     people_by_group,
     published_groups,
 )
-from reanon_core.recoding.mondrian_record import CutRecord
-
-if TYPE_CHECKING:
-    from reanon_core.techniques.bpg.technique import Bpg
+from reanon_core.recoding.attribute_scales import grown_extent
+from reanon_core.recoding.mondrian import Table
+from reanon_core.techniques.bpg.technique import Bpg
 
 Classes = dict[int, int]
 """The class of each person."""
@@ -65,7 +63,7 @@ class Outcome(NamedTuple):
 class Replay:
     """The series again, in worlds where some people have other values."""
 
-    technique: "Bpg"
+    technique: Bpg
     snapshots: list[Snapshot]
     published: list[Groups]
     truth: Outcome
@@ -73,7 +71,7 @@ class Replay:
     """How many releases may still be planned."""
 
     @staticmethod
-    def of(technique: "Bpg", ledger: Ledger) -> "Replay":
+    def of(technique: Bpg, ledger: Ledger) -> "Replay":
         """The series as it was published."""
         snapshots = [entry.snapshot.in_table() for entry in ledger.entries]
         nothing = Outcome(published=False, by_order=set(), classes=[])
@@ -137,17 +135,19 @@ class Replay:
         return bool(outcome.by_order - family) or (outcome.published and bool(self.truth.by_order - family))
 
 
-def history_readings(technique: "Bpg", ledger: Ledger) -> Iterator[Reading]:
+def bpg_readings(technique: Bpg, ledger: Ledger) -> Iterator[Reading]:
     """For each set of people whom all releases leave alike: the arrangements of their values, and how likely each is.
 
     A history is left out if a relaxed cut may have divided people at random, or if other parameters made it. A set is
     left out if a member's value has changed, or if MOST_PLANS are used up. An arrangement that is not decided is left
     out, and the reading is not complete. A single release is read by its cuts; so is the first one, alone, of a history
-    with a table of more than MOST_ROWS.
+    with a table of more than MOST_ROWS. A partitioner of your own, and invented rows (ghost), are not read.
 
     Ensures: likelihoods are exact for an adversary who knows the algorithm, who is in each table, and all values but
     those of the set.
     """
+    if callable(technique.over) or technique.variant == "ghost":
+        return
     large = any(entry.snapshot.size > MOST_ROWS for entry in ledger.entries)
     if large or len(ledger.entries) == 1:
         first = list(_first_release_readings(technique, ledger.entries[0]))
@@ -172,7 +172,7 @@ def history_readings(technique: "Bpg", ledger: Ledger) -> Iterator[Reading]:
             yield reading
 
 
-def _first_release_readings(technique: "Bpg", entry: Entry) -> Iterator[Reading]:
+def _first_release_readings(technique: Bpg, entry: Entry) -> Iterator[Reading]:
     """What the first release alone tells: its table is cut once, by Mondrian.
 
     Ensures: nothing is said unless Mondrian alone decided the groups.

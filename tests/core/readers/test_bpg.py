@@ -9,13 +9,14 @@ import pytest
 from builders.bpg import COLUMNS, entries, published, table
 from builders.long_lists import sampled
 
+from reanon_core.adversary_knowledge import readings_of
 from reanon_core.catalog import own_checks
 from reanon_core.judgement import history_verdicts
 from reanon_core.model.errors import Unpublishable
 from reanon_core.model.ledger import Ledger
 from reanon_core.model.reading import Reading
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.techniques.bpg import reading
+from reanon_core.readers import bpg
 from reanon_core.techniques.bpg.technique import Bpg
 
 Order = dict[int, int]
@@ -81,7 +82,7 @@ def read(technique: Bpg, snapshots: list[Snapshot]) -> tuple[list[Reading], list
     identity = {person: person for snapshot in kept for person in snapshot.persons.tolist()}
     shown = publication(technique, kept, identity)
     assert shown is not None
-    return list(technique.readings(Ledger(tuple(entries(found))))), kept, shown
+    return list(readings_of(technique, Ledger(tuple(entries(found))))), kept, shown
 
 
 def assert_all_worlds_agree(
@@ -203,7 +204,7 @@ def test_a_reader_of_the_source_is_certain_of_two_people_while_every_check_holds
     ledger = Ledger(tuple(entries(published(technique, [first, first]))))
     for check in own_checks(technique):
         assert all(verdict.holds for verdict in history_verdicts(check, ledger.entries))
-    assert certain(list(technique.readings(ledger))) == {4, 5}
+    assert certain(list(readings_of(technique, ledger))) == {4, 5}
 
 
 def test_an_atom_that_was_not_divided_later_tells_as_much() -> None:
@@ -213,7 +214,7 @@ def test_an_atom_that_was_not_divided_later_tells_as_much() -> None:
     ledger = Ledger(
         tuple(entries(published(technique, [table([1, 2, 3, 4], [0, 0, 1, 1], place) for place in (near, far)])))
     )
-    (one,) = technique.readings(ledger)
+    (one,) = readings_of(technique, ledger)
     assert sorted(one.values[one.log_likelihood > -np.inf].tolist()) == [[0, 0, 1, 1], [1, 1, 0, 0]]
 
 
@@ -242,11 +243,11 @@ def test_one_release_that_is_read_by_its_cuts_is_read_alike_by_publishing_it_aga
     for _ in range(2):
         numbers = {}
         for turn, ledger in enumerate(ledgers):
-            for one in technique.readings(ledger):
+            for one in readings_of(technique, ledger):
                 worlds = zip(map(tuple, one.values.tolist()), one.log_likelihood.tolist(), strict=True)
                 numbers[turn, tuple(one.persons)] = dict(worlds)
         found.append(numbers)
-        monkeypatch.setattr(reading, "_first_release_readings", lambda *_: iter(()))
+        monkeypatch.setattr(bpg, "_first_release_readings", lambda *_: iter(()))
     assert found[0] == found[1]
     assert any(log < 0 for logs in found[0].values() for log in logs.values())
 
@@ -261,9 +262,9 @@ def test_what_cannot_be_read_is_left_out() -> None:
         "another k": Bpg(k=4, ell=2, reserve=1),
     }
     ledger = Ledger(tuple(entries(published(read_by["itself"], [table([1, 2, 3, 4], [0, 1, 0, 1], [0, 1, 8, 8])]))))
-    assert {name for name, technique in read_by.items() if list(technique.readings(ledger))} == {"itself"}
+    assert {name for name, technique in read_by.items() if list(readings_of(technique, ledger))} == {"itself"}
     changed = [tables[0], table([1, 2, 3, 4], [1, 0, 1, 1], [0, 1, 8, 8])]
-    assert not list(read_by["itself"].readings(Ledger(tuple(entries(published(read_by["itself"], changed))))))
+    assert not list(readings_of(read_by["itself"], Ledger(tuple(entries(published(read_by["itself"], changed))))))
 
 
 @pytest.mark.parametrize("cuts_by", ["principle", "quasi-identifiers", "counts"])
@@ -271,27 +272,27 @@ def test_a_large_history_is_read_as_far_as_its_first_release(monkeypatch: pytest
     technique, rng = Bpg(k=2, ell=2, reserve=1, cuts_by=cuts_by), np.random.default_rng(4)
     tables = [series(rng, 8, 1)[0] for _ in range(2)]
     ledgers = [Ledger(tuple(entries(published(technique, [one])))) for one in tables]
-    expected = [list(technique.readings(ledger)) for ledger in ledgers]
-    monkeypatch.setattr(reading, "MOST_ROWS", 7)
+    expected = [list(readings_of(technique, ledger)) for ledger in ledgers]
+    monkeypatch.setattr(bpg, "MOST_ROWS", 7)
     for ledger, whole in zip(ledgers, expected, strict=True):
         twice = Ledger(ledger.entries * 2)
-        alone = {tuple(one.persons): one for one in technique.readings(twice)}
+        alone = {tuple(one.persons): one for one in readings_of(technique, twice)}
         assert alone.keys() == {tuple(one.persons) for one in whole}
         for one in whole:
             same = alone[tuple(one.persons)]
             assert np.array_equal(one.values, same.values)
             assert np.array_equal(one.log_likelihood, same.log_likelihood)
-    monkeypatch.setattr(reading, "MOST_ROWS_OF_FIRST", 7)
-    assert not list(technique.readings(ledgers[0]))
+    monkeypatch.setattr(bpg, "MOST_ROWS_OF_FIRST", 7)
+    assert not list(readings_of(technique, ledgers[0]))
 
 
 def test_the_work_on_a_history_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     technique = Bpg(k=2, ell=2, reserve=1)
     ledger = Ledger(tuple(entries(published(technique, [table([1, 2, 3, 4], [0, 1, 2, 3])] * 2))))
-    (whole,) = technique.readings(ledger)
+    (whole,) = readings_of(technique, ledger)
     assert (len(whole.values), whole.complete) == (24, True)
-    monkeypatch.setattr(reading, "MOST_PLANS", 24)
-    (some,) = technique.readings(ledger)
+    monkeypatch.setattr(bpg, "MOST_PLANS", 24)
+    (some,) = readings_of(technique, ledger)
     assert (len(some.values), some.complete) == (7, False)
-    monkeypatch.setattr(reading, "MOST_PLANS", 3)
-    assert not list(technique.readings(ledger))
+    monkeypatch.setattr(bpg, "MOST_PLANS", 3)
+    assert not list(readings_of(technique, ledger))

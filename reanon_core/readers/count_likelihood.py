@@ -1,31 +1,214 @@
-"""How likely phases 1 to 3 are to decide as published, if some people had other values. Counts only, no rows."""
+"""How likely phases 1 to 3 are to decide as published, if some people had other values. Counts only, no rows.
+
+New rows may enter the buckets in several ways: what `not_eligible` says becomes a distribution over them.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import exp, inf, log
+from functools import cache
+from itertools import chain, pairwise, product
+from math import comb, exp, factorial, inf, lgamma, log, prod
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from reanon_core.bucketing.bucket_history import BucketHistory
-from reanon_core.bucketing.bucket_rows import NOWHERE
-from reanon_core.bucketing.count_plan import CountPlan, assign_new_rows, balance_buckets
-from reanon_core.bucketing.eligibility import is_eligible
-from reanon_core.bucketing.entry_ways import EntryCounts, EntryWay, entry_ways
+from reanon_core.bucketing.blocks import blocked_rows, run_sizes, unblocked_rows
+from reanon_core.bucketing.count_plan import BucketCounts, CountPlan, assign_new_rows, balance_buckets
+from reanon_core.bucketing.eligibility import deferred, is_eligible
 from reanon_core.bucketing.episodes import block_choice, frequency_choice
-from reanon_core.bucketing.log_factorials import log_factorials
-from reanon_core.bucketing.options import BucketOptions, has_exact_reading
+from reanon_core.bucketing.options import BucketOptions
 from reanon_core.bucketing.signatures import Signature, Signatures, known_values
-from reanon_core.bucketing.world_counts import Displaced, WorldCounts
-from reanon_core.model.arrays import Bool, Int64
+from reanon_core.model.arrays import Bool, Float64, Int64
 from reanon_core.model.errors import Unpublishable
+from reanon_core.readers.bucket_history import DISPLACED_ROW, NOWHERE, BucketHistory
 
+LISTED = 1 << 14
+"""The factorials of numbers below this are looked up."""
+MOST_BLOCKS = 6
+"""The most blocks of a region that are looked for."""
 SAME = 1e-7
 """Log-likelihoods that differ by less are the same: products of factorials of counts differ by more, or not at all."""
 MOST_KEPT = 1000
 """About the most decisions and outcomes that are kept, so that they need not be computed again."""
 States: TypeAlias = list[tuple[float, Signatures]]
 """The lists of signatures that a world may have, each with the logarithm of its weight."""
+
+
+def log_factorials(counts: Int64) -> float:
+    """The sum of the logarithms of the factorials of these numbers."""
+    if int(counts.max(initial=0)) < LISTED:
+        return float(_log_factorial()[counts].sum())
+    from scipy.special import gammaln  # here, because it is slow to import, and few commands need it
+
+    return float(gammaln(counts + 1.0).sum())
+
+
+@cache
+def _log_factorial() -> Float64:
+    return np.array([lgamma(number + 1) for number in range(LISTED)])
+
+
+class WorldCounts(NamedTuple):
+    """What phases 1 to 3 see of a world, release by release; slots are those of the history's signatures."""
+
+    old: Int64  # [t, slots] old rows, without displaced ones
+    surplus: Int64  # [t, slots] those of them that were withheld
+    new: Int64  # [t, slots] new rows, where they were published
+    withheld: Int64  # [t, values] new rows that were withheld
+    displaced: tuple[tuple["Displaced", ...], ...]  # [t] in ascending order of person
+
+
+class Displaced(NamedTuple):
+    """A person whose value is in none of their signatures."""
+
+    row: int  # of the rows that the history keeps
+    had: Signature
+    value: int
+    bucket: int  # the number of the signature that they were published with, or NOWHERE
+
+
+def true_counts(history: BucketHistory) -> WorldCounts:
+    """The counts of the world as it is."""
+    rows, counts = history.rows, history.counts
+    displaced: list[list[Displaced]] = [[] for _ in history.values]
+    for row in np.flatnonzero(rows.kind == DISPLACED_ROW).tolist():
+        had = history.had[int(rows.time[row]), int(rows.person[row])]
+        displaced[rows.time[row]].append(Displaced(row, had, int(rows.value[row]), int(rows.bucket[row])))
+    listed = tuple(tuple(of_release) for of_release in displaced)
+    return WorldCounts(counts.old, counts.surplus, counts.new, counts.withheld, listed)
+
+
+class EntryCounts(NamedTuple):
+    """What is known before new rows enter."""
+
+    signatures: Signatures
+    old: Int64  # [slots]
+    known: Bool  # [values] values that are declared or were shown before
+    pools: Int64  # [regions, values] all new rows
+
+
+class EntryWay(NamedTuple):
+    """One way to enter."""
+
+    chance: float
+    counts: BucketCounts
+    withheld: Int64  # [values]
+    pads: Int64  # [values]
+
+
+def entry_ways(entry: EntryCounts, options: BucketOptions, shown: list[list[Signature]]) -> list[EntryWay]:
+    """The ways with the published buckets of new rows, `shown` [regions]; no way if such rows would be refused."""
+    signatures, old, known, pools = entry
+    pool, m = pools[0], options.m
+    none = np.zeros_like(pool)
+    unblocked = np.zeros((1, len(signatures.values)), dtype=np.int64)
+    if options.not_eligible == "defer":
+        withheld = deferred(pool, m)
+        return [EntryWay(1.0, BucketCounts(signatures, old, unblocked, pools - withheld), withheld, none)]
+    if options.not_eligible == "pad" and len(pool) >= m and not is_eligible(pool, m):
+        return [
+            EntryWay(chance, BucketCounts(signatures, old, unblocked, pools + pads), none, pads)
+            for chance, pads in pad_chances(pool, m)
+        ]
+    ways_of_regions: list[list[tuple[float, list[Signature]]]] = []
+    for of_region, blocks in zip(pools, shown, strict=True):
+        if is_eligible(of_region, m):
+            ways_of_regions.append([(1.0, [])])
+        elif options.not_eligible == "blocks":
+            ways_of_regions.append(block_chances(of_region, known, m, blocks))
+        else:
+            return []
+    return [
+        EntryWay(prod(chance for chance, _ in way), _blocked(entry, [blocks for _, blocks in way]), none, none)
+        for way in product(*ways_of_regions)
+    ]
+
+
+def pad_chances(counts: Int64, m: int) -> list[tuple[float, Int64]]:
+    """Every draw of padding counterfeits with its chance: values are filled to the greatest count in random order.
+
+    A draw fills some values wholly, then one partly. Values of the greatest count have no room, so their place in the
+    order makes no difference.
+    """
+    top = int(counts.max())
+    lacking = m * top - int(counts.sum())
+    room = {value: top - int(count) for value, count in enumerate(counts.tolist()) if count < top}
+    chances: dict[tuple[int, ...], float] = {}
+    waiting: list[tuple[tuple[int, ...], int]] = [((), lacking)]
+    while waiting:  # the filled values in ascending order: every order of them is as likely
+        filled, left = waiting.pop()
+        orders = factorial(len(filled)) * factorial(len(room) - len(filled) - 1) / factorial(len(room))
+        for value in room.keys() - set(filled):
+            if room[value] < left:
+                if not filled or value > filled[-1]:
+                    waiting.append(((*filled, value), left - room[value]))
+                continue
+            pads = np.zeros_like(counts)
+            pads[list(filled)] = [room[one] for one in filled]
+            pads[value] = left
+            key = tuple(pads.tolist())
+            chances[key] = chances.get(key, 0.0) + orders
+    return [(chance, np.array(pads, dtype=np.int64)) for pads, chance in chances.items()]
+
+
+def block_chances(pool: Int64, known: Bool, m: int, shown: list[Signature]) -> list[tuple[float, list[Signature]]]:
+    """Every choice of blocks among the published buckets, in order, with the chance that they are drawn like this.
+
+    Values are sorted by their count, chance decides between equal ones, and runs of m or more are cut. The chance that
+    a run gets just these of the values with one count is one over the number of ways to divide them among the runs.
+    """
+    present = pool > 0
+    distinct = int(present.sum())
+    if distinct < m:
+        if not distinct or not known[present].all() or int(known.sum()) < m:
+            return []
+        sizes, among = [m], set(np.flatnonzero(known).tolist())
+    else:
+        sizes = run_sizes(-np.sort(-pool[present]), m)
+        among = set(np.flatnonzero(present).tolist())
+    if len(sizes) > MOST_BLOCKS:
+        return []
+    counts = sorted((int(pool[value]) for value in among), reverse=True)
+    ends = np.cumsum([0, *sizes]).tolist()
+    runs: list[tuple[Signature, ...]] = [()]
+    for first, last in pairwise(ends):
+        fitting = [
+            block
+            for block in shown
+            if among.issuperset(block) and sorted(pool[list(block)].tolist(), reverse=True) == counts[first:last]
+        ]
+        runs = [(*run, block) for run in runs for block in fitting if set(block).isdisjoint(chain(*run))]
+    return [(_tie_chance(pool, [*run, tuple(among.difference(*run))]), list(run)) for run in runs]
+
+
+def _tie_chance(pool: Int64, runs: list[Signature]) -> float:
+    """The chance that values of equal count are divided among the runs like this."""
+    chance = 1.0
+    for count in {int(pool[value]) for run in runs for value in run}:
+        parts = [sum(int(pool[value]) == count for value in run) for run in runs]
+        sums = np.cumsum(parts).tolist()
+        chance /= prod(comb(total, part) for total, part in zip(sums, parts, strict=True))
+    return chance
+
+
+def _blocked(entry: EntryCounts, blocks: list[list[Signature]]) -> BucketCounts:
+    """The counts, with the rows of a region that has blocks in its blocks."""
+    signatures, blocked = blocked_rows(entry.signatures, entry.pools, blocks)
+    old = np.zeros(len(signatures.values), dtype=np.int64)
+    old[: len(entry.old)] = entry.old
+    return BucketCounts(signatures, old, blocked, unblocked_rows(entry.pools, blocks))
+
+
+def has_exact_reading(options: BucketOptions) -> bool:
+    """Whether the decisions with these options can be replayed from what an adversary sees.
+
+    Not with regions, nor if chance decides row by row, as with partial blocks. Nor if a person may be withheld before
+    the first release that shows their signature, which the median can do to people in blocks and to those who begin an
+    episode.
+    """
+    if options.regions != "none" or options.not_eligible == "partial-blocks":
+        return False
+    return options.balancing != "median" or (options.not_eligible, options.on_sensitive_change) == ("refuse", "refuse")
 
 
 class Decision(NamedTuple):

@@ -11,14 +11,12 @@ from oracles.bucket_rows import Row, literal_groups, literal_rows, literal_signa
 
 from reanon_core.adversary_knowledge import with_algorithm
 from reanon_core.attacks.algorithm import AlgorithmAttack
-from reanon_core.bucketing import bucket_history as histories
-from reanon_core.bucketing import bucket_rows, group_signatures
-from reanon_core.bucketing.bucket_history import BucketHistory, bucket_history
-from reanon_core.bucketing.group_signatures import signed_groups
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.model.ledger import Ledger
 from reanon_core.model.release import Boxes, Release
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.readers import bucket_history as histories
+from reanon_core.readers.bucket_history import BucketHistory, bucket_history, signed_groups
 from reanon_core.replay import replay
 from reanon_core.techniques.cor_split.technique import CorSplit
 from reanon_core.techniques.m_invariance.technique import MInvariance
@@ -64,8 +62,8 @@ def test_the_history_is_that_of_all_rows(
     technique: Any, most: int, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(histories, "MOST_PEOPLE", most)
-    monkeypatch.setattr(bucket_rows, "ROWS_AT_ONCE", at_once)
-    monkeypatch.setattr(group_signatures, "AT_ONCE", at_once)
+    monkeypatch.setattr(histories, "ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr(histories, "AT_ONCE", at_once)
     kinds: Counter[str] = Counter()
     for ledger, how in ledgers(technique):
         history, expected = bucket_history(ledger, **how), literal_rows(ledger, **how)
@@ -113,7 +111,7 @@ def test_the_history_is_that_of_all_rows(
 
 
 def test_everything_about_a_person_is_in_one_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bucket_rows, "ROWS_AT_ONCE", 20)
+    monkeypatch.setattr(histories, "ROWS_AT_ONCE", 20)
     (ledger, how), *_ = ledgers(TECHNIQUES[2])
     parts = [set(part.rows.person.tolist()) for part in bucket_history(ledger, **how).bucketed.parts()]
     assert len(parts) > 3
@@ -125,7 +123,7 @@ def test_everything_about_a_person_is_in_one_part(monkeypatch: pytest.MonkeyPatc
 def test_signatures_of_groups_are_sets_however_many_values_there_are(
     values: int, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(group_signatures, "AT_ONCE", at_once)
+    monkeypatch.setattr(histories, "AT_ONCE", at_once)
     rng = np.random.default_rng(values)
     sets = [tuple(sorted(rng.choice(values, int(rng.integers(1, 4)), replace=False).tolist())) for _ in range(7)]
     sets += [(values - 1,), (0, values - 1)]
@@ -181,7 +179,7 @@ def test_the_attack_takes_few_bytes_for_each_row(monkeypatch: pytest.MonkeyPatch
     from reanon_core.attacks import algorithm
     from reanon_dagster.releasing.audited_ledger import MAPPED_ROW
 
-    for module, name in ((bucket_rows, "ROWS_AT_ONCE"), (group_signatures, "AT_ONCE"), (algorithm, "PEOPLE_AT_ONCE")):
+    for module, name in ((histories, "ROWS_AT_ONCE"), (histories, "AT_ONCE"), (algorithm, "PEOPLE_AT_ONCE")):
         monkeypatch.setattr(module, name, 1 << 10)
     _, few, many = (peak_of_attack(pairs(people)) for people in (80_000, 80_000, 160_000))  # first what is loaded once
     assert (many - few) / 80_000 < MAPPED_ROW

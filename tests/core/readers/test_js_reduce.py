@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from reanon_core.adversary_knowledge import with_algorithm
+from reanon_core.adversary_knowledge import readings_of, with_algorithm
 from reanon_core.attacks.algorithm import AlgorithmAttack
 from reanon_core.catalog import own_checks
 from reanon_core.model.background import Background
@@ -15,8 +15,8 @@ from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.model.reading import Reading
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.readers import js_reduce as limits
 from reanon_core.replay import replay
-from reanon_core.techniques.js_reduce import reading as limits
 from reanon_core.techniques.js_reduce.technique import JsReduce
 
 SCHEMA = Schema(
@@ -91,7 +91,7 @@ def test_an_arrangement_is_possible_where_the_technique_itself_publishes_the_sam
         except Unpublishable:
             continue
         truth = [seen(entry) for entry in ledger.entries]
-        for reading in technique.readings(ledger):
+        for reading in readings_of(technique, ledger):
             time = time_of(reading, ledger)
             members = np.isin(snapshots[time].persons, reading.persons)
             assert reading.complete
@@ -117,7 +117,7 @@ def test_a_reader_knows_everyone_in_a_group_that_grew_until_it_was_diverse() -> 
     for check in own_checks(technique):
         verdict, _ = check.examine(ledger.entries[0], check.initial_memory())
         assert verdict.holds
-    grown, pair = sorted(technique.readings(ledger), key=lambda reading: reading.persons[0])
+    grown, pair = sorted(readings_of(technique, ledger), key=lambda reading: reading.persons[0])
     assert grown.persons.tolist() == [0, 1, 2]
     assert grown.values[np.isfinite(grown.log_likelihood)].tolist() == [[0, 0, 1]]
     assert pair.log_likelihood.tolist() == [0, 0]
@@ -129,7 +129,7 @@ def test_a_reader_knows_everyone_in_a_group_that_grew_until_it_was_diverse() -> 
 def test_cuts_by_quasi_identifiers_rule_nothing_out_if_knowledge_is_declared(seed: int) -> None:
     technique = JsReduce(k=2, t=0.6, j=1.0, **BLIND).informed(DECLARED)  # type: ignore[arg-type]
     ledger = published(technique, series(seed, people=32, views=3, present=0.8))
-    readings = list(technique.readings(ledger))
+    readings = list(readings_of(technique, ledger))
     assert len(readings) > 10
     assert all((reading.log_likelihood == 0).all() for reading in readings)
 
@@ -140,7 +140,7 @@ def test_counted_knowledge_lets_a_later_release_rule_an_arrangement_out() -> Non
     ruled_out = [
         reading
         for seed in range(6)
-        for reading in technique.readings(published(technique, series(seed, people=24, views=3, present=0.8)))
+        for reading in readings_of(technique, published(technique, series(seed, people=24, views=3, present=0.8)))
         if np.isinf(reading.log_likelihood).any()
     ]
     assert ruled_out
@@ -193,7 +193,7 @@ def test_releases_that_other_parameters_made_are_left_out_and_counted() -> None:
     technique, snapshots = JsReduce(k=2, t=0.6, j=1.0).informed(DECLARED), series(2, people=20, views=2)
     first = published(technique, snapshots[:1]).entries
     second = published(JsReduce(k=5, t=0.9, j=2.0).informed(DECLARED), snapshots[1:]).entries
-    readings = list(technique.readings(Ledger((*first, *second))))
+    readings = list(readings_of(technique, Ledger((*first, *second))))
     assert readings
     assert {reading.unread for reading in readings} == {1}
 
@@ -201,14 +201,14 @@ def test_releases_that_other_parameters_made_are_left_out_and_counted() -> None:
 def test_what_is_not_computed_is_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
     technique = JsReduce(k=2, t=0.6, j=1.0).informed(DECLARED)
     ledger = published(technique, series(2, people=20, views=1))
-    assert not list(JsReduce(k=5, t=0.6, j=1.0).informed(DECLARED).readings(ledger))  # other parameters made it
+    assert not list(readings_of(JsReduce(k=5, t=0.6, j=1.0).informed(DECLARED), ledger))  # other parameters made it
     monkeypatch.setattr(limits, "ROWS", 2 * limits.LEAST_ROWS)
-    readings = list(technique.readings(ledger))
+    readings = list(readings_of(technique, ledger))
     assert not readings[-1].complete
     assert len(readings[-1].values) == 1
     monkeypatch.setattr(limits, "ROWS", 0)
-    assert not list(technique.readings(ledger))
+    assert not list(readings_of(technique, ledger))
     monkeypatch.undo()
     wide = JsReduce(k=10, t=1, j=64).informed(DECLARED)
-    (exchanges, *_) = wide.readings(published(wide, series(3, people=10, views=1)))
+    (exchanges, *_) = readings_of(wide, published(wide, series(3, people=10, views=1)))
     assert not exchanges.complete

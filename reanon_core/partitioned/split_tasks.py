@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reanon_core.bucketing.bucket_split import split_entries
+from reanon_core.bucketing.bucket_split import parts_of_list, split_entries, varying
 from reanon_core.bucketing.layout import COUNTERFEIT
-from reanon_core.bucketing.list_cuts import parts_of_list, varying
 from reanon_core.engine.column_folder import Column
 from reanon_core.engine.pieces import Pieces, read_pieces, write_pieces
 from reanon_core.kernels.counting_sort import counting_order, starts_of

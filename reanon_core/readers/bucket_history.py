@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reanon_core.bucketing.division import DISPLACED, NEW, divide_people
-from reanon_core.bucketing.roster import NO_EPISODE, Roster
+from reanon_core.bucketing.division import DISPLACED, NEW, NO_EPISODE, Roster, divide_people
 from reanon_core.bucketing.signatures import Signature, Signatures
 from reanon_core.compiled import compiled
 from reanon_core.model.arrays import Bool, Int32, Int64, UInt64, forget_pages, joint_slices, slices

@@ -12,10 +12,10 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from reanon_core.bucketing.blocks import blocked_rows, run_sizes, unblocked_rows
 from reanon_core.bucketing.count_plan import BucketCounts, CountPlan, assign_new_rows, balance_buckets
+from reanon_core.bucketing.division import block_choice, frequency_choice
 from reanon_core.bucketing.eligibility import deferred, is_eligible
-from reanon_core.bucketing.episodes import block_choice, frequency_choice
+from reanon_core.bucketing.new_rows import blocked_rows, run_sizes, unblocked_rows
 from reanon_core.bucketing.options import BucketOptions
 from reanon_core.bucketing.signatures import Signature, Signatures, known_values
 from reanon_core.model.arrays import Bool, Float64, Int64

@@ -14,9 +14,9 @@ from scipy.stats import chi2_contingency
 
 from reanon_core.adversary_knowledge import readings_of
 from reanon_core.bucketing import regions
+from reanon_core.bucketing.division import NO_EPISODE
 from reanon_core.bucketing.eligibility import is_eligible
 from reanon_core.bucketing.regions import ShownRows, allocated_slots, region_of_new_rows, relation, strongest
-from reanon_core.bucketing.roster import NO_EPISODE
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.model.arrays import MISSING
 from reanon_core.model.errors import InvalidParameter, Unpublishable

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reanon_core.bucketing.roster import Roster
+from reanon_core.bucketing.division import Roster
 from reanon_core.kernels.counting_sort import counting_order, starts_of
 from reanon_core.kernels.siphash import keyed_permutation, siphash_strings, siphash_words
 from reanon_core.kernels.uniform_order import uniform_order

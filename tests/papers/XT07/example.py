@@ -5,7 +5,7 @@ The rows of Ray to Vince are garbled in our copy of Table 2a and are taken from 
 
 import numpy as np
 
-from reanon_core.bucketing.roster import Roster
+from reanon_core.bucketing.division import Roster
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot

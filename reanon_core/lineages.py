@@ -15,8 +15,8 @@ import numpy as np
 
 from reanon_core.model.arrays import Int64
 from reanon_core.model.errors import Refused
-from reanon_core.tables.id_forms import among
 from reanon_core.tables.ids import KEY_BYTES, ascending_order, pseudonyms
+from reanon_core.tables.spellings import among
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,9 +16,8 @@ import numpy as np
 
 from reanon_core.bucketing.layout import COUNTERFEIT, Layout
 from reanon_core.bucketing.signatures import Signatures
-from reanon_core.kernels.counting_sort import counting_order, presorted
-from reanon_core.kernels.dense_ranks import dense_ranks
-from reanon_core.kernels.packed_ranks import pack_ranks
+from reanon_core.kernels.orders import counting_order, presorted
+from reanon_core.kernels.ranks import dense_ranks, pack_ranks
 from reanon_core.kernels.split import split
 from reanon_core.model.arrays import MISSING, Int32, Int64
 from reanon_core.threads import in_threads

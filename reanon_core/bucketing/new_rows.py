@@ -15,8 +15,8 @@ from reanon_core.bucketing.eligibility import deferred, is_eligible, padding, re
 from reanon_core.bucketing.options import WAYS_IN, BucketOptions
 from reanon_core.bucketing.signatures import Signature, Signatures
 from reanon_core.compiled import compiled
+from reanon_core.kernels.orders import uniform_order
 from reanon_core.kernels.siphash import fresh_key, keyed_permutation, siphash_words
-from reanon_core.kernels.uniform_order import uniform_order
 from reanon_core.model.arrays import Bool, Int32, Int64
 
 PILOT_SHARE = 4

@@ -14,9 +14,8 @@ from reanon_core.bucketing.options import BucketOptions, QiChange, SensitiveChan
 from reanon_core.bucketing.regions import ShownRows, allocated_slots, region_of_new_rows
 from reanon_core.bucketing.signatures import Signatures, known_values
 from reanon_core.bucketing.state import BucketState
-from reanon_core.kernels.counting_sort import counting_order
+from reanon_core.kernels.orders import counting_order, uniform_order
 from reanon_core.kernels.siphash import fresh_key, keyed_permutation, siphash_words
-from reanon_core.kernels.uniform_order import uniform_order
 from reanon_core.model.arrays import Int32, Int64, UInt64
 from reanon_core.model.errors import Unpublishable, counted
 from reanon_core.model.snapshot import Snapshot

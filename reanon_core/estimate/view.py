@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from reanon_core.estimate.dictionary import sensitive_column
+from reanon_core.estimate.release_tables import sensitive_column
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.published_columns import COUNT, GROUP_ID
 

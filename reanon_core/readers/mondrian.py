@@ -16,9 +16,8 @@ import numpy as np
 
 from reanon_core.compiled import compiled
 from reanon_core.kernels import mondrian as kernel
-from reanon_core.kernels.dense_ranks import dense_ranks
-from reanon_core.kernels.mondrian_criterion import Criterion, satisfies
-from reanon_core.kernels.mondrian_merge import arrangements_merged
+from reanon_core.kernels.mondrian_criterion import Criterion, arrangements_merged, satisfies
+from reanon_core.kernels.ranks import dense_ranks
 from reanon_core.model.arrays import MISSING, Bool, Int32, Int64
 from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.model.reading import Reading

@@ -24,10 +24,10 @@ from reanon_core.readers.arrangements import arrangements
 from reanon_core.recoding.boxes import widen
 from reanon_core.techniques.sequential.admission import Admission, PublicTable, admit
 from reanon_core.techniques.sequential.batches import Batch, batch_of
-from reanon_core.techniques.sequential.boxes import boxes_of
 from reanon_core.techniques.sequential.generalization import (
     GeneralizedRows,
     MatchingOrders,
+    boxes_of,
     generalize_in_order,
     homogeneous,
     non_sequential,

@@ -14,8 +14,7 @@ from reanon_core.model.published_columns import COUNT
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.protocols import Declaration, Form, Promise, State, Technique
-from reanon_core.recoding.cohorts import Cohorts, People
-from reanon_core.recoding.person_boxes import box_people
+from reanon_core.recoding.person_boxes import Cohorts, People, box_people
 
 DECOUPLED_K = 10
 """How many people share a box, if nothing else is said."""

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reanon_core.tables.id_forms import KnownIds, id_forms
 from reanon_core.tables.ids import KEY_BYTES, canonical_texts, people
+from reanon_core.tables.spellings import KnownIds, id_forms
 
 KEY = bytes(range(KEY_BYTES))
 

@@ -39,14 +39,24 @@ from reanon_core.model.packing import Packable
 from reanon_core.model.plan import WITHHELD
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.protocols import Declaration, Form, Promise
+from reanon_core.protocols import Declaration, Fit, Form, Promise
 from reanon_core.recoding.attribute_scales import grown_extent
 from reanon_core.techniques.cor_split.bucket_partition import Buckets, Partition, partition_buckets
 from reanon_core.techniques.cor_split.draft_groups import Safety
-from reanon_core.techniques.cor_split.fit import FIT
 from reanon_core.techniques.cor_split.n_choose import usable_n
 from reanon_core.techniques.cor_split.state import CorSplitState
 
+FIT = Fit(
+    promise="each person is always published among the same m or more values, a risk of at most 1 in m, "
+    "and no two groups tie fewer than n people to as many others",
+    parameters=lambda among: {"m": among, "n": min(3, among - 1)},
+    adversaries=frozenset({"presence", "values"}),
+    bounds_risk=True,
+    least=3,
+    goes_on=True,
+    values_change={"on_sensitive_change": "episode"},
+)
+"""For which tables Cor-Split is made."""
 OnLifespan = Literal["refuse", "withhold"]
 LEAST_COMBINED, MOST_COMBINED = 4, 6
 COMPROMISED = (

@@ -6,11 +6,10 @@ from typing import ClassVar, Literal, cast, get_args
 
 import numpy as np
 
-from reanon_core.inference.bayes.beliefs import Beliefs, Mode
+from reanon_core.inference.bayes.beliefs import Beliefs, Mode, Observation
 from reanon_core.inference.bayes.posteriors import posteriors
-from reanon_core.inference.bayes.revision import Observation
 from reanon_core.inference.bayes.transition_counts import TransitionCounts, automaton_of, needs_counting
-from reanon_core.kernels.hilbert_groups import Thresholds
+from reanon_core.kernels.hilbert import Thresholds
 from reanon_core.model.arrays import Float64, Int32, Int64, frozen
 from reanon_core.model.background import Automaton, Background
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, Unpublishable, require
@@ -18,9 +17,8 @@ from reanon_core.model.packing import Packable
 from reanon_core.model.plan import Counterfeits, Plan
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.protocols import Declaration, Promise
+from reanon_core.protocols import Declaration, Fit, Promise
 from reanon_core.recoding.attribute_scales import grown_extent
-from reanon_core.techniques.js_reduce.fit import FIT
 from reanon_core.techniques.js_reduce.generalization import (
     CutRule,
     CutsBy,
@@ -31,6 +29,15 @@ from reanon_core.techniques.js_reduce.generalization import (
 )
 from reanon_core.techniques.js_reduce.state import JsReduceState
 
+FIT = Fit(
+    promise="what an adversary expects of the members of a group differs by at most j bits; it bounds no "
+    "one's certainty",
+    parameters=lambda among: {"k": among, "ell": among, "t": 0.5, "j": 0.5},
+    adversaries=frozenset({"presence", "transitions"}),
+    rations_new_rows=False,
+    values_change={},
+)
+"""For which tables JS-reduce is made."""
 Engine = Literal["omega", "sum", "sinkhorn"]
 LARGEST_EXPECTATIONS = 1 << 27
 """The most numbers in the table of people and values: 1 GiB, of which three are held at a time."""

@@ -29,6 +29,7 @@ from reanon_core.bucketing.options import (
 )
 from reanon_core.bucketing.phases import divide_rows, move_rows
 from reanon_core.bucketing.regions import Regions
+from reanon_core.bucketing.state import BucketState
 from reanon_core.engine.engine import Engine
 from reanon_core.model.errors import InvalidParameter, require
 from reanon_core.model.packing import Packable
@@ -36,10 +37,25 @@ from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.partitioned.bucketed_release import BucketedRelease, in_memory_only, release_in_parts
 from reanon_core.partitioned.new_pools import new_row_memory
-from reanon_core.protocols import Declaration, Form, Promise
+from reanon_core.protocols import Declaration, Fit, Form, Promise
 from reanon_core.recoding.attribute_scales import grown_extent, length_scales
-from reanon_core.techniques.m_invariance.fit import FIT
-from reanon_core.techniques.m_invariance.state import MInvarianceState
+
+FIT = Fit(
+    promise="each person is always published among the same m or more values: a risk of at most 1 in m",
+    parameters=lambda among: {"m": among},
+    bounds_risk=True,
+    goes_on=True,
+    values_change={"on_sensitive_change": "episode"},
+)
+"""For which tables m-invariance is made."""
+
+
+@dataclass(frozen=True, eq=False)
+class MInvarianceState(BucketState):
+    """The signature of every person ever published, so that a person who returns keeps their signature.
+
+    Paper: [XT07] Lemma 4 keeps the last release only; departure D1 says why that is not enough.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

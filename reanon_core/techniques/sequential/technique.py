@@ -11,16 +11,27 @@ from reanon_core.model.packing import Packable
 from reanon_core.model.plan import WITHHELD, Counterfeits, Plan
 from reanon_core.model.schema import Missing, Schema
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.protocols import Declaration, Promise
+from reanon_core.protocols import Declaration, Fit, Promise
 from reanon_core.techniques.sequential.admission import admit
 from reanon_core.techniques.sequential.batches import batch_of, draw_worlds
-from reanon_core.techniques.sequential.boxes import boxes_of
-from reanon_core.techniques.sequential.fit import FIT
-from reanon_core.techniques.sequential.generalization import GeneralizedRows, generalize, homogeneous, non_sequential
+from reanon_core.techniques.sequential.generalization import (
+    GeneralizedRows,
+    boxes_of,
+    generalize,
+    homogeneous,
+    non_sequential,
+)
 from reanon_core.techniques.sequential.loss_measure import Loss
 from reanon_core.techniques.sequential.shown_people import ShownPeople, shown_people
 from reanon_core.techniques.sequential.state import WorldsState
 
+FIT = Fit(
+    promise="ell worlds, with ell different values for each person, explain every release; it bounds no probability",
+    parameters=lambda among: {"ell": among},
+    qi_change=None,
+    people_leave={"on_delete": "defer"},
+)
+"""For which tables sequential is made."""
 WorldKind = Literal["symmetric", "ring"]
 Buckets = Literal["blind", "qi-only", "mondrian"]
 Approach = Literal["sequential", "non-sequential", "homogeneous"]

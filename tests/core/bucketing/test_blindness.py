@@ -26,8 +26,7 @@ from reanon_core.model.snapshot import Snapshot
 from reanon_core.recoding.attribute_scales import grown_extent, length_scales
 from reanon_core.techniques.cor_split.bucket_partition import Buckets, partition_buckets
 from reanon_core.techniques.cor_split.technique import CorSplit
-from reanon_core.techniques.m_invariance.state import MInvarianceState
-from reanon_core.techniques.m_invariance.technique import MInvariance
+from reanon_core.techniques.m_invariance.technique import MInvariance, MInvarianceState
 
 VALUES = 5
 

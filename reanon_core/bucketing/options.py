@@ -6,8 +6,7 @@ from typing import Any, Literal, Protocol, get_args
 from reanon_core.bucketing.assignment import Assignment
 from reanon_core.bucketing.balancing import Balancing
 from reanon_core.bucketing.regions import Regions
-from reanon_core.model.errors import InvalidSchema, Problem
-from reanon_core.model.schema import Schema
+from reanon_core.model.errors import Problem
 from reanon_core.protocols import Form
 
 NotEligibleRule = Literal["refuse", "blocks", "partial-blocks", "defer", "pad"]
@@ -143,19 +142,3 @@ def choice_problems(technique: object, choices: dict[str, Any]) -> Iterator[Prob
         given = getattr(technique, option)
         if given not in get_args(allowed):
             yield Problem(option, f"be one of {', '.join(get_args(allowed))}", str(given))
-
-
-def refuse_other_columns(schema: Schema, technique: str) -> None:
-    """Refuse non-identifiers, which would link a person's rows across releases.
-
-    Raises: InvalidSchema.
-    """
-    if schema.other:
-        raise InvalidSchema(
-            Problem(
-                "other",
-                f"be empty with {technique}: a value published as it is links a person's rows across releases",
-                ", ".join(schema.other),
-                "make it a quasi-identifier, or leave it out",
-            )
-        )

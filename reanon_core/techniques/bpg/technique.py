@@ -13,7 +13,7 @@ from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, Unpublishable, require
 from reanon_core.model.packing import Packable
 from reanon_core.model.plan import WITHHELD, Counterfeits, Plan
-from reanon_core.model.schema import Schema
+from reanon_core.model.schema import TELLS_APART, Schema
 from reanon_core.model.snapshot import TABLE, Snapshot
 from reanon_core.protocols import Declaration, Fit, Promise
 from reanon_core.recoding.attribute_scales import grown_extent, length_scales
@@ -213,10 +213,7 @@ class Bpg:
 
         Raises: InvalidSchema.
         """
-        if schema.other:
-            shown = ", ".join(schema.other)
-            rule = "be empty with bpg: values published as they are tell the rows of a group apart"
-            raise InvalidSchema(Problem("other", rule, shown, "make it a quasi-identifier, or leave it out"))
+        require(schema.other_problems(self.name, TELLS_APART), InvalidSchema)
 
     def initial_state(self) -> BpgState:
         """The state before the first release."""

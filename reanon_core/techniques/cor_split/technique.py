@@ -28,16 +28,15 @@ from reanon_core.bucketing.options import (
     is_number,
     is_whole,
     least_m_problems,
-    refuse_other_columns,
 )
 from reanon_core.bucketing.phases import divide_rows, move_rows
 from reanon_core.bucketing.regions import Regions
 from reanon_core.inference.view.membership import Membership
 from reanon_core.model.arrays import Bool, Int32
-from reanon_core.model.errors import InvalidParameter, Problem, Unpublishable, counted, require
+from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, Unpublishable, counted, require
 from reanon_core.model.packing import Packable
 from reanon_core.model.plan import WITHHELD
-from reanon_core.model.schema import Schema
+from reanon_core.model.schema import LINKS, Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.protocols import Declaration, Fit, Form, Promise
 from reanon_core.recoding.attribute_scales import grown_extent
@@ -190,7 +189,7 @@ class CorSplit:
 
         Raises: InvalidSchema.
         """
-        refuse_other_columns(schema, self.name)
+        require(schema.other_problems(self.name, LINKS), InvalidSchema)
 
     def initial_state(self) -> CorSplitState:
         """The state before the first release."""

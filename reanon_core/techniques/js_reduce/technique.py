@@ -15,7 +15,7 @@ from reanon_core.model.background import Automaton, Background
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, Unpublishable, require
 from reanon_core.model.packing import Packable
 from reanon_core.model.plan import Counterfeits, Plan
-from reanon_core.model.schema import Schema
+from reanon_core.model.schema import TELLS_APART, Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.protocols import Declaration, Fit, Promise
 from reanon_core.recoding.attribute_scales import grown_extent
@@ -178,11 +178,7 @@ class JsReduce:
 
         Raises: InvalidSchema.
         """
-        problems = []
-        if schema.other:
-            rule = "be empty with js-reduce, because a value published as it is distinguishes the rows of a group"
-            advice = "make it a quasi-identifier, or leave it out"
-            problems.append(Problem("other", rule, ", ".join(schema.other), advice))
+        problems = schema.other_problems(self.name, TELLS_APART)
         if self.distance == "ordered" and not schema.sensitive.closed:
             rule = "be declared in order for the distance `ordered`"
             problems.append(Problem("sensitive.values", rule, None, "list the values, or take the distance `equal`"))

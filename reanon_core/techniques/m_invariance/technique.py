@@ -25,15 +25,14 @@ from reanon_core.bucketing.options import (
     choose_defaults,
     default_form,
     least_m_problems,
-    refuse_other_columns,
 )
 from reanon_core.bucketing.phases import divide_rows, move_rows
 from reanon_core.bucketing.regions import Regions
 from reanon_core.bucketing.state import BucketState
 from reanon_core.engine.engine import Engine
-from reanon_core.model.errors import InvalidParameter, require
+from reanon_core.model.errors import InvalidParameter, InvalidSchema, require
 from reanon_core.model.packing import Packable
-from reanon_core.model.schema import Schema
+from reanon_core.model.schema import LINKS, Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.partitioned.bucketed_release import BucketedRelease, in_memory_only, release_in_parts
 from reanon_core.partitioned.new_pools import new_row_memory
@@ -133,7 +132,7 @@ class MInvariance:
 
         Raises: InvalidSchema.
         """
-        refuse_other_columns(schema, self.name)
+        require(schema.other_problems(self.name, LINKS), InvalidSchema)
 
     def initial_state(self) -> MInvarianceState:
         """The state before the first release."""

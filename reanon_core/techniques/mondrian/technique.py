@@ -15,7 +15,7 @@ from reanon_core.model.codebook import Codebook, CodedState
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, ReanonError, Unpublishable, require
 from reanon_core.model.packing import Packable
 from reanon_core.model.plan import Counterfeits, Plan
-from reanon_core.model.schema import Schema
+from reanon_core.model.schema import TELLS_APART, Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.partitioned.mondrian_release import cut_in_parts, survey_rows
 from reanon_core.partitioned.partitioned_release import PartitionedRelease
@@ -167,10 +167,7 @@ class Mondrian:
 
         Raises: InvalidSchema.
         """
-        if schema.other:
-            shown = ", ".join(schema.other)
-            rule = "be empty with mondrian: values published as they are tell the rows of a group apart"
-            raise InvalidSchema(Problem("other", rule, shown, "make it a quasi-identifier, or leave it out"))
+        require(schema.other_problems(self.name, TELLS_APART), InvalidSchema)
 
     def initial_state(self) -> MondrianState:
         """The state before the first release."""

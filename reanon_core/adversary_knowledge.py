@@ -1,16 +1,19 @@
 """The knowledge that attacks are given: who is in each release, and what the series declares."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
+from reanon_core.catalog import READERS
 from reanon_core.inference.bayes.transition_counts import TransitionCounts, automaton_of, needs_counting
 from reanon_core.model.background import Background
 from reanon_core.model.errors import InvalidParameter, Problem, Unpublishable
 from reanon_core.model.knowledge import Knowledge
 from reanon_core.model.ledger import Ledger
-from reanon_core.protocols import ReadableTechnique, Technique
+from reanon_core.model.reading import Reading
+from reanon_core.protocols import Technique
+from reanon_core.techniques.decoupled import Decoupled
 
 
 def with_background(declared: Background | None, ledger: Ledger, knowledge: Knowledge) -> Knowledge:
@@ -45,13 +48,21 @@ def with_algorithm(
     `changed` are the parameters with which some release was made otherwise: read with the wrong ones, it would rule out
     values that it does not, or seem to tell nothing.
     """
-    if not technique.declaration.has_readings:
+    if technique.name not in READERS:
         return knowledge
     if changed:
         return replace(knowledge, readings=partial(_refuse_changed, ", ".join(changed)))
     if ledger.erased:
         return replace(knowledge, readings=_refuse_erased)
-    return replace(knowledge, readings=partial(cast("ReadableTechnique[Any, Any]", technique).readings, ledger))
+    return replace(knowledge, readings=partial(readings_of, technique, ledger))
+
+
+def readings_of(technique: Technique[Any, Any], ledger: Ledger) -> Iterator[Reading]:
+    """What a reader of the technique's source learns from these releases: how likely other values would lead to them.
+
+    Boxes of people in the decoupled form add nothing, whatever the values are.
+    """
+    return READERS[technique.name](technique.technique if isinstance(technique, Decoupled) else technique, ledger)
 
 
 def _refuse_changed(parameters: str) -> NoReturn:

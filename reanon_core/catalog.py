@@ -1,6 +1,6 @@
-"""Every technique, check, attack and metric by name: literal dicts, no decorators, no directory scan."""
+"""Every technique and its reader, check, attack and metric by name: literal dicts, no decorators, no directory scan."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from types import NoneType
 from typing import Any, Literal, cast, get_args, get_origin
@@ -48,7 +48,14 @@ from reanon_core.metrics.query_error import CountingQueryError
 from reanon_core.metrics.relations import RelationsKept
 from reanon_core.model.background import Background
 from reanon_core.model.errors import InvalidParameter, Problem, require
+from reanon_core.model.ledger import Ledger
+from reanon_core.model.reading import Reading
 from reanon_core.protocols import Attack, Check, InformedCheck, InformedTechnique, Metric, Promise, Technique
+from reanon_core.readers.bpg import bpg_readings
+from reanon_core.readers.buckets import cor_split_readings, m_invariance_readings
+from reanon_core.readers.js_reduce import js_reduce_readings
+from reanon_core.readers.mondrian import mondrian_readings
+from reanon_core.readers.sequential import sequential_readings
 from reanon_core.techniques.bpg.technique import Bpg
 from reanon_core.techniques.cor_split.technique import CorSplit
 from reanon_core.techniques.js_reduce.technique import JsReduce
@@ -64,6 +71,16 @@ TECHNIQUES: dict[str, type[Technique[Any, Any]]] = {
     "js-reduce": JsReduce,
     "sequential": Sequential,
 }
+
+READERS: dict[str, Callable[[Any, Ledger], Iterator[Reading]]] = {
+    "m-invariance": m_invariance_readings,
+    "mondrian": mondrian_readings,
+    "bpg": bpg_readings,
+    "cor-split": cor_split_readings,
+    "js-reduce": js_reduce_readings,
+    "sequential": sequential_readings,
+}
+"""What the attack `algorithm` is given of a technique: how likely it was to publish the same with other values."""
 
 WEAKEST: dict[str, Mapping[str, object]] = {name: one.declaration.weakest for name, one in TECHNIQUES.items()}
 """The weakest parameters of each technique, as it declares them."""

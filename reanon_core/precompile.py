@@ -20,7 +20,7 @@ from reanon_core.engine.engine import EmbeddedEngine
 from reanon_core.inference.view.box_lookup import masks_at
 from reanon_core.inference.view.value_sets import group_masks
 from reanon_core.judgement import history_verdicts
-from reanon_core.kernels.first_occurrence import numbered_by_occurrence
+from reanon_core.kernels.ranks import numbered_by_occurrence
 from reanon_core.kernels.siphash import siphash_strings
 from reanon_core.model.errors import InvalidParameter
 from reanon_core.model.ledger import Ledger

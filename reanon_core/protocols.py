@@ -12,10 +12,9 @@ from reanon_core.model.codebook import Codebook
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
-from reanon_core.model.ledger import Entry, Ledger
+from reanon_core.model.ledger import Entry
 from reanon_core.model.packing import Packable
 from reanon_core.model.plan import Plan
-from reanon_core.model.reading import Reading
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.model.verdict import Verdict
@@ -107,8 +106,6 @@ class Declaration:
     """Whether it defends against an adversary with background knowledge: it then is an InformedTechnique."""
     has_worlds: bool = False
     """Whether its plans carry a witness: the row of each person in every possible world that it keeps."""
-    has_readings: bool = False
-    """Whether it can say what a reader of its source learns: it then is a ReadableTechnique."""
     leave_together: bool = False
     """Whether people can leave only together: if one of them is forgotten, the others are withheld for good."""
     decouples: bool = False
@@ -188,14 +185,6 @@ class InformedTechnique(Technique[S, P], Protocol[S, P]):
 
     def informed(self, background: Background | None) -> "InformedTechnique[S, P]":
         """The same technique against an adversary with this knowledge."""
-        ...
-
-
-class ReadableTechnique(Technique[S, P], Protocol[S, P]):
-    """A technique that knows how likely it is to publish the same if some people's values were arranged otherwise."""
-
-    def readings(self, ledger: Ledger) -> Iterator[Reading]:
-        """For each set of people whose values could be exchanged: the arrangements, and how likely each is."""
         ...
 
 

@@ -3,22 +3,24 @@
 import os
 import secrets
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from reanon_core import brakes
 from reanon_core.audit import audit_table, metric_values, run_attack
+from reanon_core.brakes import Brake
 from reanon_core.catalog import own_checks
 from reanon_core.columns import Categorical, Date, Numeric
 from reanon_core.judgement import judge, require_verdicts
-from reanon_core.kept_releases import KeptRelease, trace_table, tripped_brakes
 from reanon_core.lineages import COPIED, NEIGHBOUR, lineage, new_token, process_people
 from reanon_core.model.errors import Caution, InvalidParameter, NotEligible, OutOfOrder, Problem
 from reanon_core.model.schema import Schema, Sensitive
 from reanon_core.published_release import PublishedRelease
 from reanon_core.publishing import publish
+from reanon_core.returning import returning, value_returning
 from reanon_core.series_arguments import (
     require_release_arguments,
     require_series_arguments,
@@ -28,17 +30,20 @@ from reanon_core.series_arguments import (
     shown_columns,
 )
 from reanon_core.tables.frames import PrivateTable, frame_columns
-from reanon_core.tables.id_forms import KnownIds
-from reanon_core.tables.ids import KEY_BYTES, canonical_texts
+from reanon_core.tables.id_forms import Doubts, KnownIds, among
+from reanon_core.tables.ids import KEY_BYTES, ascending_order, canonical_texts
 from reanon_core.tables.snapshot_table import coded_columns, columns_of, restricted
 from reanon_core.techniques.decoupled import DECOUPLED_K, decouple, default_form
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    import pyarrow as pa
 
+    from reanon_core.model.arrays import Int32, Int64
     from reanon_core.model.finding import Findings
-    from reanon_core.model.ledger import Ledger
+    from reanon_core.model.ledger import Entry, Ledger
     from reanon_core.protocols import Check, Memory, State, Technique
+    from reanon_core.tables.snapshot_table import CodedTable
 
 SEED_BITS = 256
 ACCEPTED_WITH = "accept_drift='the reason'"
@@ -47,6 +52,69 @@ SKIPPED = (
     "names learns that, and may determine their values; publish this frame under the name {} instead"
 )
 NO_ONE = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class KeptRelease:
+    """Private: what the series keeps of a release that passed its checks, with the truth behind it."""
+
+    release: PublishedRelease
+    entry: "Entry"
+    ids: "pa.Array"
+    persons: "Int64"
+    """The people of the frame, in its order, selected or not."""
+    accepted: tuple[Brake, ...]
+    """The brakes that a person accepted, and why."""
+    reason: str | None
+
+
+def tripped_brakes(
+    kept: Sequence[KeptRelease], coded: "CodedTable", doubts: Doubts, schema: "Schema", id_column: str
+) -> tuple[Brake, ...]:
+    """Every brake that the next frame trips, some of whose new ids may be doubtful.
+
+    `schema` knows the values of the kept releases.
+    """
+    people, last = coded.people, kept[-1] if kept else None
+    column, known = coded.snapshot.schema.sensitive, len(schema.sensitive.values)
+    found = [
+        brakes.empty_start(len(people.order), first=last is None),
+        brakes.respelled_values(column, known),
+        brakes.values_for_nothing(column, known),
+        brakes.respelled_ids(id_column, doubts.alike),
+        brakes.ids_for_nothing(id_column, doubts.empty),
+    ]
+    if last is not None:
+        before = last.persons[ascending_order(last.persons)]
+        here = int(np.count_nonzero(among(before, people.persons[people.order])))
+        found.append(brakes.drifted_size(len(people.order), len(before)))
+        found.append(brakes.few_returning(here, len(before), last.release.name))
+        again = returning(_tables(kept[-1:]), people.persons[people.order], len(column.values))
+        found.append(
+            brakes.filtered_values(column, again, lambda code: value_returning(_tables(kept), code), last.release.name)
+        )
+    return tuple(brake for brake in found if brake is not None)
+
+
+def _tables(kept: Sequence[KeptRelease]) -> "Iterator[tuple[Int64, Int32]]":
+    """The people in the table of each release, and the codes of their values."""
+    for one in kept:
+        table = one.entry.snapshot.in_table()
+        yield table.persons, table.sensitive
+
+
+def trace_table(kept: Sequence[KeptRelease]) -> PrivateTable:
+    """The id of the person behind each published row of the last of these releases, counterfeits left out."""
+    import pyarrow as pa
+
+    entry = kept[-1].entry
+    invented = entry.snapshot.persons[entry.snapshot.invented]
+    real = ~np.isin(entry.trace.persons, invented)
+    persons, rows = entry.trace.persons[real], entry.trace.shown_rows[real]
+    known: dict[int, object] = {}
+    for one in kept:  # a release may show people who have left: their ids are in earlier frames
+        known.update(zip(one.persons.tolist(), one.ids.to_pylist(), strict=True))
+    return PrivateTable(pa.table({"id": [known[person] for person in persons.tolist()], "row": rows}))
 
 
 class Series:

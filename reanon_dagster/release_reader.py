@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reanon_core.estimate.questions import ReleaseEstimates
-from reanon_core.estimate.view import weighted_view
+from reanon_core.estimate.release_tables import weighted_view
 from reanon_core.model.errors import InvalidParameter, Problem
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from reanon_core.inference.subtraction.difference_search import search_differences
-from reanon_core.inference.view.sensitive_releases import sensitive_releases
+from reanon_core.inference.subtraction import search_differences
 from reanon_core.inference.view.traces import ABSENT, UNKNOWN, Traces, atoms_of, traces_of
+from reanon_core.inference.view.value_sets import sensitive_releases
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge

@@ -7,9 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from reanon_core.inference.view.point_masks import PointMasks
-from reanon_core.inference.view.sensitive_releases import sensitive_releases
-from reanon_core.inference.view.value_sets import full_masks, highest_value, mask_sizes, only_values
+from reanon_core.inference.view.box_lookup import PointMasks
+from reanon_core.inference.view.value_sets import full_masks, highest_value, mask_sizes, only_values, sensitive_releases
 from reanon_core.model.arrays import Int32, Int64, UInt64
 from reanon_core.model.errors import counted
 from reanon_core.model.finding import Findings

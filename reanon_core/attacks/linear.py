@@ -6,8 +6,7 @@ from typing import ClassVar
 from reanon_core.attacks.compromised import elimination_findings
 from reanon_core.inference.elimination.problem import enqueue_all, value_problem
 from reanon_core.inference.elimination.propagation import UNBOUNDED, propagate
-from reanon_core.inference.linear.equation_rules import equation_table, exclude_by_equations
-from reanon_core.inference.linear.equations import find_equations
+from reanon_core.inference.linear.equations import equation_table, exclude_by_equations, find_equations
 from reanon_core.inference.view.known_groups import known_groups
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.finding import Findings

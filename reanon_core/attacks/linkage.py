@@ -5,8 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from reanon_core.inference.view.chain_candidates import chain_candidates
-from reanon_core.inference.view.linkage import chains
+from reanon_core.inference.view.linkage import chain_candidates, chains
 from reanon_core.inference.view.value_sets import full_masks, group_masks, highest_value, mask_sizes, only_values
 from reanon_core.model.arrays import Int64, UInt64
 from reanon_core.model.errors import InvalidParameter, Problem

@@ -6,9 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.kernels.counting_sort import counting_order, starts_of
+from reanon_core.kernels.orders import counting_order, starts_of, uniform_order
 from reanon_core.kernels.siphash import keyed_permutation
-from reanon_core.kernels.uniform_order import uniform_order
 from reanon_core.model.arrays import Int32, Int64, UInt64
 
 COUNTERFEIT = -1

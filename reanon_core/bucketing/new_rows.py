@@ -1,24 +1,159 @@
-"""How new rows enter the buckets: what `not_eligible` says, until the rest is m-eligible."""
+"""How new rows enter the buckets: what `not_eligible` says, until the rest is m-eligible.
+
+Blocks take new rows whatever value is too frequent, partial blocks take few of them.
+
+Paper: none; departures D13 (blocks) and D16 (partial blocks) of m-invariance.
+"""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from reanon_core.bucketing.blocks import blocked_rows, unblocked_rows, value_blocks
 from reanon_core.bucketing.eligibility import deferred, is_eligible, padding, require_eligible
 from reanon_core.bucketing.options import WAYS_IN, BucketOptions
-from reanon_core.bucketing.partial_blocks import PartialBlock, partial_block
 from reanon_core.bucketing.signatures import Signature, Signatures
-from reanon_core.kernels.siphash import fresh_key, siphash_words
-from reanon_core.kernels.uniform_order import uniform_order
+from reanon_core.compiled import compiled
+from reanon_core.kernels.orders import uniform_order
+from reanon_core.kernels.siphash import fresh_key, keyed_permutation, siphash_words
 from reanon_core.model.arrays import Bool, Int32, Int64
 
+PILOT_SHARE = 4
+"""One in so many of the new rows is in the pilot."""
 Labels = tuple[str, ...]
 """The names of the values."""
 
 IN_LAYERS = -1
 """The slot of a new row that enters in a layer: assignment decides on it."""
+
+
+def value_blocks(pool: Int64, known: Bool, m: int, rng: np.random.Generator) -> list[Signature]:
+    """Disjoint signatures for the most frequent values of the new rows: runs of m or more values of similar frequency.
+
+    Every new row with a value of a block goes to it, and counterfeits fill the shortages, so runs of similar counts are
+    cheap. The other rows are m-eligible. `known` [values] says which values are declared or were shown before. Fewer
+    than m values are joined by known ones.
+
+    Ensures: a permutation of the counts within one block leaves the probability of these blocks unchanged. That is why
+    chance decides between values of equal count, and why only known values may join: a value that no new row has
+    could not be published otherwise. An empty list if there are no such blocks.
+    """
+    present = pool > 0
+    distinct = int(present.sum())
+    if distinct < m:
+        if not distinct or not known[present].all() or int(known.sum()) < m:
+            return []
+        return [_signature(frequent_values(pool, known, rng)[:m])]
+    ordered = frequent_values(pool, present, rng)
+    ends = np.cumsum(run_sizes(pool[ordered], m)).tolist()
+    return [_signature(ordered[start:end]) for start, end in pairwise([0, *ends])]
+
+
+def run_sizes(counts: Int64, m: int) -> list[int]:
+    """The sizes of the runs that become blocks: m values each, the most frequent first, until the rest is m-eligible.
+
+    `counts` are those of the values that new rows have, in descending order. Fewer than 2 m values are one run.
+
+    Ensures: a permutation of the values in a run changes nothing, because each rest holds all of a run or nothing.
+    """
+    sizes: list[int] = []
+    start = 0
+    while not is_eligible(counts[start:], m):
+        sizes.append(m if len(counts) - start >= 2 * m else len(counts) - start)
+        start += sizes[-1]
+    return sizes
+
+
+def unblocked_rows(pools: Int64, blocks: list[list[Signature]]) -> Int64:
+    """The new rows of each region and value that are left to assignment: those whose value is in no block."""
+    left = pools.copy()
+    for of_region, own in zip(left, blocks, strict=True):
+        of_region[[value for block in own for value in block]] = 0
+    return left
+
+
+def blocked_rows(signatures: Signatures, pools: Int64, blocks: list[list[Signature]]) -> tuple[Signatures, Int64]:
+    """The list with the blocks of all regions, and how many rows of a region [regions, slots] go to each block.
+
+    `pools` [regions, values] are the new rows; a region without blocks has none.
+    """
+    listed = dict.fromkeys(block for of_region in blocks for block in of_region)
+    signatures = signatures.extended([block for block in listed if block not in signatures.number])
+    blocked = np.zeros((len(pools), len(signatures.values)), np.int64)
+    for region, of_region in enumerate(blocks):
+        for block in of_region:
+            number = signatures.number[block]
+            blocked[region, signatures.offsets[number] : signatures.offsets[number + 1]] = pools[region, list(block)]
+    return signatures, blocked
+
+
+def frequent_values(pool: Int64, among: Bool, rng: np.random.Generator) -> Int64:
+    """These values, the most frequent first, in random order where counts are equal."""
+    listed = np.flatnonzero(among)
+    listed = listed[keyed_permutation(len(listed), rng)]
+    return listed[np.argsort(-pool[listed], kind="stable")]
+
+
+def _signature(values: Int64) -> Signature:
+    return tuple(sorted(values.tolist()))
+
+
+class PartialBlock(NamedTuple):
+    """The block of the most frequent values, and the new rows that go to it."""
+
+    block: Signature
+    inside: Bool  # [new rows] in the order in which they were considered
+
+
+def partial_block(values: Int32, known: int, m: int, rng: np.random.Generator) -> PartialBlock | None:
+    """Let new rows in one by one, and send those of the most frequent values to a block while they are too many.
+
+    `values` [new rows] are those of the new rows in uniformly random order, `known` the number of values there are. The
+    first rows, the pilot, are always let in. The block is made of the m most frequent values of the pilot, with chance
+    among equals. From then on, a row with a value of the block is let in if the most frequent of these values may have
+    one row more, and goes to the block otherwise; a row with another value is always let in.
+
+    Ensures: the rows that are let in are m-eligible. None if they are not, if no row goes to the block, or if the pilot
+    has fewer than m values. What happens to a row depends on the rows that were let in before it, and on whether its
+    own value is in the block, but not on which of these values it is. Values have no names here: if they are permuted
+    everywhere, so is the block, and None is as likely as before.
+    """
+    pilot = len(values) // PILOT_SHARE
+    counts = np.bincount(values[:pilot], minlength=known).astype(np.int64)
+    if np.count_nonzero(counts) < m:
+        return None
+    chosen = frequent_values(counts, counts > 0, rng)[:m]
+    in_block = np.zeros(known, np.bool_)
+    in_block[chosen] = True
+    inside = _inside(values, pilot, counts, in_block, m)
+    if not inside.any() or not is_eligible(counts, m):
+        return None
+    return PartialBlock(tuple(sorted(chosen.tolist())), inside)
+
+
+@compiled
+def _inside(values: Int32, pilot: int, counts: Int64, in_block: Bool, m: int) -> Bool:
+    """Which rows go to the block; `counts` [values] are the rows of the pilot and become those of all that are let in.
+
+    A row of the block is let in only if the most frequent of its values could have one row more, whatever its own
+    value is: otherwise the values of a block would not be alike.
+    """
+    inside = np.zeros(len(values), dtype=np.bool_)
+    total, most = pilot, np.int64(0)
+    for value in range(len(counts)):
+        if in_block[value]:
+            most = max(most, counts[value])
+    for row in range(pilot, len(values)):
+        value = values[row]
+        if in_block[value]:
+            if (most + 1) * m > total + 1:
+                inside[row] = True
+                continue
+            most = max(most, counts[value] + 1)
+        counts[value] += 1
+        total += 1
+    return inside
 
 
 class Newcomers(NamedTuple):

@@ -6,8 +6,7 @@ from typing import Any, Literal, Protocol, get_args
 from reanon_core.bucketing.assignment import Assignment
 from reanon_core.bucketing.balancing import Balancing
 from reanon_core.bucketing.regions import Regions
-from reanon_core.model.errors import InvalidSchema, Problem
-from reanon_core.model.schema import Schema
+from reanon_core.model.errors import Problem
 from reanon_core.protocols import Form
 
 NotEligibleRule = Literal["refuse", "blocks", "partial-blocks", "defer", "pad"]
@@ -127,18 +126,6 @@ def block_problems(options: BucketOptions) -> Iterator[Problem]:
         yield Problem("regions", "be none unless not_eligible is blocks or partial-blocks", options.regions)
 
 
-def has_exact_reading(options: BucketOptions) -> bool:
-    """Whether the decisions with these options can be replayed from what an adversary sees.
-
-    Not with regions, nor if chance decides row by row, as with partial blocks. Nor if a person may be withheld before
-    the first release that shows their signature, which the median can do to people in blocks and to those who begin an
-    episode.
-    """
-    if options.regions != "none" or options.not_eligible == "partial-blocks":
-        return False
-    return options.balancing != "median" or (options.not_eligible, options.on_sensitive_change) == ("refuse", "refuse")
-
-
 def bucket_caution(options: BucketOptions) -> str:
     """What these options tell an adversary who knows the algorithm; empty if they tell nothing."""
     told = {
@@ -155,19 +142,3 @@ def choice_problems(technique: object, choices: dict[str, Any]) -> Iterator[Prob
         given = getattr(technique, option)
         if given not in get_args(allowed):
             yield Problem(option, f"be one of {', '.join(get_args(allowed))}", str(given))
-
-
-def refuse_other_columns(schema: Schema, technique: str) -> None:
-    """Refuse non-identifiers, which would link a person's rows across releases.
-
-    Raises: InvalidSchema.
-    """
-    if schema.other:
-        raise InvalidSchema(
-            Problem(
-                "other",
-                f"be empty with {technique}: a value published as it is links a person's rows across releases",
-                ", ".join(schema.other),
-                "make it a quasi-identifier, or leave it out",
-            )
-        )

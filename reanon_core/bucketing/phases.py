@@ -5,22 +5,52 @@ from dataclasses import dataclass
 import numpy as np
 
 from reanon_core.bucketing.balancing import Balancing
-from reanon_core.bucketing.change_refusals import refuse_changes
 from reanon_core.bucketing.count_plan import BucketCounts, CountPlan
-from reanon_core.bucketing.division import NEW, Division, divide
-from reanon_core.bucketing.episodes import begun_episodes, block_choice, frequency_choice
+from reanon_core.bucketing.division import NEW, Division, begun_episodes, block_choice, divide, frequency_choice
 from reanon_core.bucketing.layout import NEW as NEW_SLOT
 from reanon_core.bucketing.layout import STRANDED, Layout, lay_out, without_surplus
 from reanon_core.bucketing.new_rows import Newcomers, counts_by_region, enter_new_rows
-from reanon_core.bucketing.options import BucketOptions
+from reanon_core.bucketing.options import BucketOptions, QiChange, SensitiveChange
 from reanon_core.bucketing.regions import ShownRows, allocated_slots, region_of_new_rows
 from reanon_core.bucketing.signatures import Signatures, known_values
 from reanon_core.bucketing.state import BucketState
-from reanon_core.kernels.counting_sort import counting_order
+from reanon_core.kernels.orders import counting_order, uniform_order
 from reanon_core.kernels.siphash import fresh_key, keyed_permutation, siphash_words
-from reanon_core.kernels.uniform_order import uniform_order
 from reanon_core.model.arrays import Int32, Int64, UInt64
+from reanon_core.model.errors import Unpublishable, counted
 from reanon_core.model.snapshot import Snapshot
+
+
+def refuse_changes(
+    snapshot: Snapshot,
+    state: BucketState,
+    division: Division,
+    *,
+    on_sensitive_change: SensitiveChange,
+    on_qi_change: QiChange,
+) -> None:
+    """Refuse a snapshot with changes that the options forbid.
+
+    Raises: Unpublishable.
+    """
+    changed = int(division.changed.sum())
+    if changed and on_sensitive_change == "refuse":
+        raise Unpublishable(
+            f"{counted(changed, 'person has', 'people have')} another value of {snapshot.schema.sensitive.name} "
+            f"than before, and on_sensitive_change is refuse; correct the snapshot, or leave them out "
+            f"(a series whose values change needs on_sensitive_change: episode from its first release on)",
+            persons=snapshot.persons[division.changed],
+        )
+    if on_qi_change == "refuse" and state.time:
+        known = np.flatnonzero(division.entry >= 0)
+        moved = known[(snapshot.qi[:, known] != state.qi[:, division.entry[known]]).any(axis=0)]
+        if len(moved):
+            raise Unpublishable(
+                f"{counted(len(moved), 'person has', 'people have')} other quasi-identifier values than when "
+                f"first published, and on_qi_change is refuse; correct the snapshot, or leave them out "
+                f"(a series whose people age and move needs on_qi_change: allow from its first release on)",
+                persons=snapshot.persons[moved],
+            )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

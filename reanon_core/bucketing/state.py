@@ -7,8 +7,7 @@ from typing import Any, ClassVar, TypeVar, cast
 import numpy as np
 
 from reanon_core.bucketing.bucketed_plan import BucketedPlan
-from reanon_core.bucketing.division import DISPLACED
-from reanon_core.bucketing.roster import Roster
+from reanon_core.bucketing.division import DISPLACED, Roster
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.model.codebook import Codebook, CodedState

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from reanon_core.engine.column_folder import PRIVATE_FILE, Numbers, bytes_of, read_fully
-from reanon_core.kernels.counting_sort import counting_order
+from reanon_core.kernels.orders import counting_order
 from reanon_core.model.arrays import AnyArray, Int32
 
 

@@ -1,20 +1,24 @@
-"""Questions that an analyst asks of one published release."""
+"""Questions that an analyst asks of one published release, and the answers with their uncertainty."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reanon_core.estimate.answer import Estimate
 from reanon_core.estimate.axis import Axis
 from reanon_core.estimate.evidence import Evidence, Where
-from reanon_core.estimate.notes import notes_on
 from reanon_core.estimate.release_tables import read_evidence
 from reanon_core.estimate.totals import Quantity, Total
-from reanon_core.model.arrays import Bool
+from reanon_core.model.arrays import Bool, Float64
 from reanon_core.model.errors import InvalidParameter, Problem
 
+INSIDE = 0.999
+"""A box lies in a region if so much of it does."""
+NARROW = 0.1
+"""If less than this part of an answer comes from boxes that lie in the region, the region is narrower than they are."""
+WIDE = 0.5
+"""An interval that reaches further than this part of the answer to one side is wide."""
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -25,6 +29,55 @@ HALF = 0.5
 TOUCH = 1e-9
 """Shares that differ by less are the same."""
 NO_ONE = Problem("the conditions", "be met by someone, and the release shows no one")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a release says, and the interval in which the truth lies nine times in ten, or as often as was asked."""
+
+    value: float
+    low: float
+    high: float
+    notes: tuple[str, ...] = ()
+    """Why the release cannot answer the question well, if it cannot."""
+
+    def __str__(self) -> str:
+        digits = 0 if max(abs(self.low), abs(self.high)) >= 100 else 1 if abs(self.high) >= 10 else 3
+        return f"{self.value:,.{digits}f} ({self.low:,.{digits}f} to {self.high:,.{digits}f})"
+
+    def covers(self, truth: float) -> bool:
+        """Whether a number lies in the interval, up to rounding."""
+        slack = 1e-9 * max(1.0, abs(truth))
+        return self.low - slack <= truth <= self.high + slack
+
+    def scaled(self, by: float) -> "Estimate":
+        """The estimate in another unit."""
+        return Estimate(self.value * by, self.low * by, self.high * by, self.notes)
+
+
+def notes_on(
+    share: Float64, people: Float64, total: Total | None = None, interval: tuple[float, float] = (0, 0)
+) -> tuple[str, ...]:
+    """The sentences for an answer; `share` is the part of each unit's box in the region, `people` its people."""
+    notes = []
+    if total is not None and total.below + total.above > WIDE * max(total.value, 1.0):
+        fewest, most = max(0.0, total.value - total.below), total.value + total.above
+        notes.append(
+            f"{total.rows:,.0f} rows show these values, but between {fewest:,.0f} and {most:,.0f} real people may be "
+            f"behind them: the groups have too many counterfeits for an answer"
+        )
+    counted = float(people @ share)
+    inside = float(people[share > INSIDE] @ share[share > INSIDE])
+    if counted > 0 and inside < NARROW * counted:
+        notes.append(
+            f"the region is narrower than the boxes: {1 - inside / counted:.0%} of the answer depends on how people "
+            f"are spread inside them"
+        )
+    if total is not None and not notes:
+        reach = max(interval[1] - total.value, total.value - interval[0])
+        if reach > WIDE * max(total.value, 1.0):
+            notes.append("the interval is wide: ask for a larger region, more values, or several releases")
+    return tuple(notes)
 
 
 class ReleaseEstimates:

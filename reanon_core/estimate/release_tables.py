@@ -1,19 +1,77 @@
-"""From the tables of a published folder to the evidence that questions are answered from."""
+"""The tables of a published folder: the evidence that questions are answered from, and a DuckDB view.
+
+What its datapackage.json says of the columns is read as far as estimates need it. The view has a weight for each row,
+so that sums of weights count real people.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from reanon_core.estimate.dictionary import described_columns, sensitive_column
 from reanon_core.estimate.evidence import Evidence, evidence
 from reanon_core.estimate.units import read_axes, units_of_groups, units_of_people, units_of_rows
 from reanon_core.model.errors import InvalidParameter, Problem
-from reanon_core.model.published_columns import GROUP_ID
+from reanon_core.model.published_columns import COUNT, GROUP_ID
 
+SUFFIXES = ("_min", "_max", "_missing")
 if TYPE_CHECKING:
     import pyarrow as pa
 
 WORLDS = 2
 """The least number of worlds that a release without groups keeps possible, if the manifest does not say."""
+MACRO = (
+    "-- The part of a box that lies in a range, both ends included.",
+    "CREATE OR REPLACE MACRO covered(box_min, box_max, low, high) AS",
+    "  greatest(0, least(box_max, high) - greatest(box_min, low) + 1) / (box_max - box_min + 1);",
+)
+
+SQL_TYPES = {"string": "VARCHAR", "integer": "BIGINT", "number": "DOUBLE", "date": "DATE"}
+
+
+def described_columns(package: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Each column by name: `order` of its labels, `nodes` of its taxonomy, `granularity`, `role`.
+
+    The columns are under `reanon`; for a plain Data Package the `categories` of a field `<name>_min` are the order.
+    """
+    columns: dict[str, dict[str, Any]] = {}
+    for resource in package.get("resources", ()):
+        for field in resource.get("schema", {}).get("fields", ()):
+            name = str(field.get("name", ""))
+            if field.get("categories") and name.endswith("_min"):
+                listed = [one["value"] if isinstance(one, Mapping) else one for one in field["categories"]]
+                columns[name.removesuffix("_min")] = {"order": [str(label) for label in listed]}
+    for name, told in package.get("reanon", {}).get("columns", {}).items():
+        columns[name] = {**columns.get(name, {}), **told, "nodes": _leaves_below(told.get("taxonomy", ()))}
+    return columns
+
+
+def sensitive_column(names: Sequence[str], described: Mapping[str, Mapping[str, Any]], given: str | None) -> str | None:
+    """The sensitive column of a published table; None if the table shows none.
+
+    Raises: InvalidParameter if several columns could be it.
+    """
+    told = [name for name, column in described.items() if column.get("role") == "sensitive"]
+    if given is not None or told:
+        asked = given if given is not None else told[0]
+        if given is not None and asked not in names:
+            raise InvalidParameter(Problem("sensitive", f"be one of {', '.join(names)}", asked))
+        return asked if asked in names else None
+    intervals = {name.removesuffix("_min") for name in names if name.endswith("_min")}
+    own = {f"{name}{suffix}" for name in intervals for suffix in SUFFIXES} | intervals | {GROUP_ID, COUNT}
+    rest = [name for name in names if name not in own]
+    if len(rest) > 1:
+        rule = "be given, because the table has more than one column of exact values"
+        raise InvalidParameter(Problem("sensitive", rule, ", ".join(rest)))
+    return rest[0] if rest else None
+
+
+def _leaves_below(paths: Sequence[Sequence[str]]) -> dict[str, list[str]]:
+    """The leaves below each inner node; a path begins with a leaf and ends with the root."""
+    nodes: dict[str, list[str]] = {}
+    for leaf, *above in paths:
+        for node in dict.fromkeys(above):
+            if node != leaf:
+                nodes.setdefault(str(node), []).append(str(leaf))
+    return nodes
 
 
 def read_evidence(
@@ -56,3 +114,61 @@ def _arrow(frame: object) -> "pa.Table":
     except (TypeError, ValueError, pa.ArrowException):
         rule = "be a pandas or polars frame, or an Arrow table"
         raise InvalidParameter(Problem("a table", rule, type(frame).__name__)) from None
+
+
+def weighted_view(
+    files: Sequence[str],
+    columns: Sequence[str],
+    *,
+    sensitive: str | None = None,
+    types: Mapping[str, Mapping[str, str]] | None = None,
+) -> str:
+    """The SQL of the view `people` and the macro `covered`, for the files of a release.
+
+    `columns` are those of the table, or of the values in the decoupled form. `sum(weight)` counts real people: a row
+    weighs what is real of its group, and in the decoupled form a person is there once for each value of the group.
+    `types` are those of the columns of each file, as a Data Package has them: a csv file does not say that 007 is text.
+
+    Raises: InvalidParameter if the files are not those of a release.
+    """
+    shown_files = [file for file in sorted(files) if file.endswith((".csv", ".parquet"))]
+    named = {file.rpartition(".")[0]: _source(file, (types or {}).get(file, {})) for file in shown_files}
+    head = ("-- In DuckDB, in the folder of the release. A count of people is the sum of `weight`.", *MACRO)
+    body: tuple[str, ...]
+    view = "CREATE OR REPLACE VIEW people AS"
+    if "rows" in named and "values" in named:
+        shown = _quoted(str(sensitive_column(columns, {}, sensitive)))
+        body = (
+            f"SELECT person.*, shown.{shown}, shown.weight FROM {named['rows']} AS person",  # noqa: S608
+            f"JOIN (SELECT {GROUP_ID}, {shown}, {COUNT} / sum({COUNT}) OVER (PARTITION BY {GROUP_ID}) AS weight",
+            f"  FROM {named['values']}) AS shown USING ({GROUP_ID});",
+        )
+    elif "table" not in named:
+        raise InvalidParameter(Problem("the files", "have a table, or rows and values", ", ".join(files) or "none"))
+    elif GROUP_ID not in columns or "counterfeits" not in named:
+        body = (f"SELECT *, 1.0 AS weight FROM {named['table']};",)  # noqa: S608
+    else:
+        body = (
+            f"SELECT shown.*, 1 - coalesce(invented.{COUNT}, 0) / count(*) OVER (PARTITION BY {GROUP_ID}) AS weight",
+            f"FROM {named['table']} AS shown LEFT JOIN {named['counterfeits']} AS invented USING ({GROUP_ID});",
+        )
+    return "\n".join((*head, view, *body, ""))
+
+
+def _source(file: str, types: Mapping[str, str]) -> str:
+    """The file in a FROM; a csv file with the types of its columns, which it may not show, such as one without rows."""
+    if file == "counterfeits.csv":
+        types = dict.fromkeys((GROUP_ID, COUNT), "integer")
+    known = {name: SQL_TYPES[kind] for name, kind in types.items() if kind in SQL_TYPES}
+    if not file.endswith(".csv") or not known:
+        return f"'{file}'"
+    listed = ", ".join(f"{_quoted_text(name)}: '{kind}'" for name, kind in known.items())
+    return f"read_csv('{file}', types = {{{listed}}})"
+
+
+def _quoted_text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reanon_core.compiled import compiled
-from reanon_core.kernels.uniform_order import uniform_order
+from reanon_core.kernels.orders import uniform_order
 from reanon_core.model.arrays import Int32, Int64, UInt64
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.kernels.packed_ranks import PackedRanks, field_minimum, guard_bits
+from reanon_core.kernels.ranks import PackedRanks, field_minimum, guard_bits
 from reanon_core.model.arrays import Int8, Int32, Int64, UInt64
 
 MIDDLE, LOCAL = 32_768, 2048

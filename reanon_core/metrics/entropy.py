@@ -5,8 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from reanon_core.metrics.box_volumes import group_sizes, group_volumes, table_volume
-from reanon_core.metrics.published_part import published_part
+from reanon_core.metrics.published_part import group_sizes, group_volumes, published_part, table_volume
 from reanon_core.model.arrays import Float64
 from reanon_core.model.ledger import Entry
 

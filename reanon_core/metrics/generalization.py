@@ -10,8 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from reanon_core.metrics.domains import domains
-from reanon_core.metrics.published_part import published_part, shared_boxes
+from reanon_core.metrics.published_part import domains, published_part, shared_boxes
 from reanon_core.model.arrays import Float64, Int64
 from reanon_core.model.ledger import Entry
 from reanon_core.model.release import ALL_MISSING, Boxes

@@ -6,8 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.metrics.box_volumes import group_volumes
-from reanon_core.metrics.published_part import published_part, shared_boxes
+from reanon_core.metrics.published_part import group_volumes, published_part, shared_boxes
 from reanon_core.model.arrays import MISSING, Float64, Int8, Int32
 from reanon_core.model.ledger import Entry
 from reanon_core.model.release import NONE_MISSING, covers

@@ -6,9 +6,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.metrics.domains import domains
 from reanon_core.metrics.published_groups import PART, add_estimates, densities, published_groups
-from reanon_core.metrics.published_part import published_part
+from reanon_core.metrics.published_part import domains, published_part
 from reanon_core.model.arrays import Float64, Int32, Int64
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.ledger import Entry

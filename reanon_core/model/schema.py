@@ -39,6 +39,9 @@ or, without a domain, of the number itself; but at least SMALLEST."""
 SMALLEST = 2
 FOUR_WEEKS = 28
 """Without a min_width and a domain, the days of a bin of dates."""
+TELLS_APART = "values published as they are tell the rows of a group apart"
+LINKS = "a value published as it is links a person's rows across releases"
+"""Why a technique publishes no non-identifiers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,3 +153,10 @@ class Schema:
     def with_sensitive_values(self, values: tuple[str, ...]) -> "Schema":
         """The same schema with more sensitive values known."""
         return replace(self, sensitive=self.sensitive.with_values(values))
+
+    def other_problems(self, technique: str, why: str) -> list[Problem]:
+        """What is wrong with non-identifiers, if the technique can publish none."""
+        if not self.other:
+            return []
+        advice = "make it a quasi-identifier, or leave it out"
+        return [Problem("other", f"be empty with {technique}: {why}", ", ".join(self.other), advice)]

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reanon_core.bucketing.bucketed_plan import withheld_reasons
-from reanon_core.bucketing.count_record import CountRecord
+from reanon_core.bucketing.count_plan import CountRecord
+from reanon_core.bucketing.division import Roster
 from reanon_core.bucketing.options import BucketOptions
 from reanon_core.bucketing.phases import shuffled_slots
-from reanon_core.bucketing.roster import Roster
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.bucketing.state import BucketState
 from reanon_core.engine.column_folder import Column

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reanon_core.bucketing.change_refusals import refuse_changes
 from reanon_core.bucketing.count_plan import BucketCounts, CountPlan, assign_new_rows, balance_buckets
-from reanon_core.bucketing.division import DISPLACED, Division
-from reanon_core.bucketing.episodes import begun_episodes, block_choice, frequency_choice
+from reanon_core.bucketing.division import DISPLACED, Division, begun_episodes, block_choice, frequency_choice
 from reanon_core.bucketing.layout import STRANDED
 from reanon_core.bucketing.new_rows import enter_new_rows
 from reanon_core.bucketing.options import BucketOptions
+from reanon_core.bucketing.phases import refuse_changes
 from reanon_core.bucketing.signatures import Signatures, known_values
 from reanon_core.bucketing.state import BucketState
 from reanon_core.engine.engine import Engine

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reanon_core.bucketing.division import DISPLACED, NEW, Division, divide
-from reanon_core.bucketing.roster import Roster
+from reanon_core.bucketing.division import DISPLACED, NEW, Division, Roster, divide
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.engine.column_folder import Column
 from reanon_core.model.arrays import Bool, Int32, Int64

@@ -10,8 +10,8 @@ import numpy as np
 
 from reanon_core.engine.column_folder import Column
 from reanon_core.engine.pieces import Pieces, read_pieces, write_pieces
+from reanon_core.kernels.orders import uniform_order
 from reanon_core.kernels.siphash import siphash_words
-from reanon_core.kernels.uniform_order import uniform_order
 from reanon_core.model.arrays import AnyArray, Int32, UInt64
 from reanon_core.model.plan import WITHHELD
 from reanon_core.partitioned.row_ranges import RowRange

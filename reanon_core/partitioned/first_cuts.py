@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from reanon_core.engine.engine import Engine
-from reanon_core.kernels.mondrian import GUARANTEE, SIDES
+from reanon_core.kernels.mondrian import GUARANTEE, SIDES, WIDTH, Attributes, Cut, Ranks, histogram_score, median_cut
 from reanon_core.kernels.mondrian_criterion import Criterion, guarantees, satisfies
-from reanon_core.kernels.mondrian_cuts import WIDTH, Attributes, Cut, Ranks, histogram_score, median_cut
 from reanon_core.model.arrays import MISSING, Int32, Int64
 from reanon_core.partitioned.cut_tasks import HistogramTask, SideTask, count_codes, count_sides
 from reanon_core.partitioned.cut_tree import CutTree, GrowingTree

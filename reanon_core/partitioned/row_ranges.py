@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reanon_core.bucketing.roster import Roster
+from reanon_core.bucketing.division import Roster
 from reanon_core.engine.column_folder import Column, ColumnFolder
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.schema import Schema

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reanon_core.bucketing.bucket_split import bucket_runs
-from reanon_core.bucketing.list_cuts import part_depths
+from reanon_core.bucketing.bucket_split import bucket_runs, part_depths
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.model.arrays import Int32, Int64
 

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reanon_core.bucketing.bucket_split import split_entries
+from reanon_core.bucketing.bucket_split import parts_of_list, split_entries, varying
 from reanon_core.bucketing.layout import COUNTERFEIT
-from reanon_core.bucketing.list_cuts import parts_of_list, varying
 from reanon_core.engine.column_folder import Column
 from reanon_core.engine.pieces import Pieces, read_pieces, write_pieces
-from reanon_core.kernels.counting_sort import counting_order, starts_of
-from reanon_core.kernels.uniform_order import uniform_order
+from reanon_core.kernels.orders import counting_order, starts_of, uniform_order
 from reanon_core.model.arrays import MISSING, Int32, Int64
 from reanon_core.model.schema import Schema
 from reanon_core.partitioned.list_counterfeits import ListCounterfeits

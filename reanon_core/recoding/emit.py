@@ -3,7 +3,7 @@
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.kernels.column_ids import column_ids
+from reanon_core.kernels.ranks import column_ids
 from reanon_core.kernels.siphash import keyed_permutation
 from reanon_core.model.arrays import MISSING, Int8, Int32, Int64
 from reanon_core.model.plan import PersonBoxes, Plan

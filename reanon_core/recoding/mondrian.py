@@ -7,10 +7,7 @@ import numpy as np
 
 from reanon_core.kernels import mondrian as kernel
 from reanon_core.kernels import mondrian_criterion as criteria
-from reanon_core.kernels import mondrian_cuts as cuts
-from reanon_core.kernels import mondrian_merge as merge
-from reanon_core.kernels.dense_ranks import dense_ranks
-from reanon_core.kernels.packed_ranks import pack_ranks
+from reanon_core.kernels.ranks import dense_ranks, pack_ranks
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.schema import Schema
@@ -23,7 +20,7 @@ Failing = Literal["merge", "withhold"]
 NO_CLASS = -1
 """The class of a row that is withheld."""
 NO_RECORD = kernel.Record(np.empty((0, 4), np.int64), np.empty(0, np.int32))
-HEURISTICS = {"width": cuts.WIDTH, "distinct": cuts.DISTINCT, "balance": cuts.BALANCE}
+HEURISTICS = {"width": kernel.WIDTH, "distinct": kernel.DISTINCT, "balance": kernel.BALANCE}
 DIVERSITIES = {"distinct": criteria.DISTINCT_ELL, "frequency": criteria.FREQUENCY_ELL}
 
 
@@ -114,11 +111,11 @@ def publishable_classes(
     """The class of each row once leaves that fail are merged with their siblings, or withheld."""
     if not len(depth):  # fewer than k rows
         return leaf_of, 0
-    counts = merge.value_counts(leaf_of, len(depth), sensitive, len(criterion.share))
+    counts = criteria.value_counts(leaf_of, len(depth), sensitive, len(criterion.share))
     if failing == "merge":
-        class_of_leaf, classes = merge.merged_classes(counts, depth, criterion)
+        class_of_leaf, classes = criteria.merged_classes(counts, depth, criterion)
     else:
-        good = ~merge.failing_classes(counts, criterion)
+        good = ~criteria.failing_classes(counts, criterion)
         class_of_leaf, classes = np.where(good, np.cumsum(good) - 1, NO_CLASS).astype(np.int32), int(good.sum())
     return (class_of_leaf[leaf_of] if classes else np.full(len(sensitive), NO_CLASS, np.int32)), classes
 
@@ -151,14 +148,14 @@ def cut_table(
     )
 
 
-def attributes_of(occurring: list[Int64], schema: Schema, extent: Int64) -> cuts.Attributes:
+def attributes_of(occurring: list[Int64], schema: Schema, extent: Int64) -> kernel.Attributes:
     """What the ranks of codes stand for; `occurring` are the codes of each attribute, ascending."""
     distinct = max((len(codes) for codes in occurring), default=0) + 1
     scales = length_scales(extent[1] - extent[0], 1)
     position = np.zeros((len(occurring), distinct), dtype=np.int64)
     for attribute, codes in enumerate(occurring):
         position[attribute, : len(codes)] = (codes - extent[0, attribute]) * scales[attribute]
-    return cuts.Attributes(position, *_taxonomies(schema, occurring, distinct))
+    return kernel.Attributes(position, *_taxonomies(schema, occurring, distinct))
 
 
 def cut_test(options: CutOptions) -> int:

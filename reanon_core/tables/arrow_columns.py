@@ -1,4 +1,7 @@
-"""Arrow columns of any type that a source may have, converted to the plain arrays that coding takes."""
+"""Arrow columns of any type that a source may have, converted to the plain arrays that coding takes.
+
+Texts are positions in a list of distinct texts: Arrow's dictionaries.
+"""
 
 import re
 import unicodedata
@@ -9,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from reanon_core.kernels.first_occurrence import numbered_by_occurrence
+from reanon_core.kernels.ranks import numbered_by_occurrence
 from reanon_core.model.arrays import AnyArray, Bool, Int32
 from reanon_core.model.coding import Coded, encode, encode_labels, encode_sensitive, examples
 from reanon_core.model.errors import InvalidSnapshot, Problem
@@ -18,11 +21,36 @@ from reanon_core.model.schema import Kind, QuasiIdentifier, Sensitive
 if TYPE_CHECKING:
     import pyarrow as pa
 
+MOST_TEXT = 1 << 18
+"""The most bytes of a list of texts that is encoded: a parquet file does so up to a megabyte, and then stops."""
 _LabelRule: TypeAlias = tuple[type | tuple[type, ...], Callable[[Any], str | None]]
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _CAST = "cast it in the source"
 _DAY = r"\d{4}-\d\d-\d\d"
+
+
+def encoded_texts(values: "pa.Array", positions: Int32) -> "pa.DictionaryArray":
+    """The texts at these positions of a list, encoded with those alone that occur, in the order of their first rows."""
+    import pyarrow as pa
+
+    occurring, number = numbered_by_occurrence(positions, values.is_null().to_numpy(zero_copy_only=False))
+    null = number < 0
+    indices = pa.array(number, mask=null if null.any() else None)
+    return pa.DictionaryArray.from_arrays(indices, values.take(pa.array(occurring)))
+
+
+def decoded(table: "pa.Table") -> "pa.Table":
+    """The table with the values themselves where a column has positions in a list of values."""
+    return table.cast(decoded_schema(table.schema))
+
+
+def decoded_schema(schema: "pa.Schema") -> "pa.Schema":
+    """The columns with the types of the values themselves."""
+    import pyarrow as pa
+
+    kinds = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in schema]
+    return pa.schema(list(zip(schema.names, kinds, strict=True)))
 
 
 def coded_column(column: QuasiIdentifier, data: "pa.ChunkedArray") -> Coded:

@@ -9,7 +9,7 @@ from reanon_core.model.coding import label_array
 from reanon_core.model.published_columns import COUNT, GROUP_ID, published_values
 from reanon_core.model.release import Auxiliary, PersonRows, Release
 from reanon_core.model.schema import Schema
-from reanon_core.tables.encoded_texts import MOST_TEXT, encoded_texts
+from reanon_core.tables.arrow_columns import MOST_TEXT, encoded_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -139,7 +139,7 @@ class SnapshotPieces:
 
     def _part(self, part: int) -> dict[str, AnyArray]:
         """The rows of a part in ascending order of person."""
-        from reanon_core.kernels.uniform_order import uniform_order
+        from reanon_core.kernels.orders import uniform_order
 
         count = sum(one.starts[part + 1] - one.starts[part] for one in self._written)
         share = self.rows / (1 << self._bits)

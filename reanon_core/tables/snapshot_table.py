@@ -14,8 +14,7 @@ from reanon_core.model.release import UNPUBLISHED
 from reanon_core.model.schema import Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.tables.arrow_columns import coded_column, coded_other, coded_sensitive
-from reanon_core.tables.ids import People, people
-from reanon_core.tables.quoted_ids import without_ids
+from reanon_core.tables.ids import People, people, without_ids
 
 if TYPE_CHECKING:
     import pyarrow as pa

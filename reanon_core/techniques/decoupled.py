@@ -1,6 +1,6 @@
 """The decoupled form of a technique: the same groups and values, and for each person a box of their own."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -8,16 +8,13 @@ import numpy as np
 
 from reanon_core.model.codebook import Codebook
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, require
-from reanon_core.model.ledger import Ledger
 from reanon_core.model.packing import Packable
 from reanon_core.model.plan import Plan
 from reanon_core.model.published_columns import COUNT
-from reanon_core.model.reading import Reading
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.protocols import Declaration, Form, Promise, ReadableTechnique, State, Technique
-from reanon_core.recoding.cohorts import Cohorts, People
-from reanon_core.recoding.person_boxes import box_people
+from reanon_core.protocols import Declaration, Form, Promise, State, Technique
+from reanon_core.recoding.person_boxes import Cohorts, People, box_people
 
 DECOUPLED_K = 10
 """How many people share a box, if nothing else is said."""
@@ -150,10 +147,6 @@ class Decoupled:
     def advance(self, state: DecoupledState, snapshot: Snapshot, plan: DecoupledPlan) -> DecoupledState:
         """The technique's next state, and the cohorts after this release."""
         return DecoupledState(self.technique.advance(state.groups, snapshot, plan.own), plan.cohorts)
-
-    def readings(self, ledger: Ledger) -> Iterator[Reading]:
-        """What a reader of the source learns from the groups; boxes add nothing, whatever the values are."""
-        return cast("ReadableTechnique[Any, Any]", self.technique).readings(ledger)
 
 
 def default_form(technique: Technique[Any, Any]) -> Form:

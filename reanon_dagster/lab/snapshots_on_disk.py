@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
+from reanon_core.model.erasure import marked
 from reanon_core.model.errors import InvalidSnapshot
-from reanon_core.model.mark import marked
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.tables.ids import KEY_BYTES
 from reanon_dagster.releasing.judged_candidate import Progress, silent

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from reanon_core import brakes
 from reanon_core.brakes import Brake, BrakesTripped
-from reanon_core.model.mark import marked
+from reanon_core.model.erasure import marked
 from reanon_core.tables.id_forms import Doubts, NewIds, examined_ids
 from reanon_dagster.storage.records import AcceptedDrift
 

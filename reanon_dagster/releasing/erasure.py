@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reanon_core.model.erasure import EXTENTS, Extent, erased, renamed
+from reanon_core.model.erasure import EXTENTS, Extent, cut, erased, marked, renamed
 from reanon_core.model.errors import InvalidParameter, InvalidSnapshot, OutOfOrder, Problem, Refused
 from reanon_core.model.ledger import Entry
-from reanon_core.model.mark import cut, marked
 from reanon_core.protocols import Check, Memory
 from reanon_core.tables.ids import canonical_text, pseudonyms
 from reanon_dagster.engines.scratch import sweep

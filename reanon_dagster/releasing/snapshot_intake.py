@@ -6,8 +6,8 @@ It may not differ where a later release builds on it, and it must meet the stewa
 from typing import TYPE_CHECKING
 
 from reanon_core.engine.column_folder import ColumnFolder
+from reanon_core.model.erasure import marked
 from reanon_core.model.errors import InvalidSchema, Problem, Refused, counted
-from reanon_core.model.mark import marked
 from reanon_dagster.expectations.evaluation import expectation_problems, failed_expectations, raw_frame
 from reanon_dagster.releasing.memory_need import require_memory
 from reanon_dagster.releasing.release_order import require_same_input

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reanon_core.bucketing.count_record import CountRecord
+from reanon_core.bucketing.count_plan import CountRecord
 from reanon_core.inference.view.value_sets import BITS, mask_sizes
 from reanon_core.model.arrays import MISSING, Float64, Int32, Int64
 from reanon_core.model.coding import decode

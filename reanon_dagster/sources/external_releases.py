@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from reanon_core.kernels.column_ids import column_ids
+from reanon_core.kernels.ranks import column_ids
 from reanon_core.model.arrays import MISSING, Int32
 from reanon_core.model.coding import examples, named_rows
 from reanon_core.model.errors import InvalidSnapshot, Problem, collect_problems, require

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reanon_core.model.errors import Problem
-from reanon_core.tables.encoded_texts import decoded
+from reanon_core.tables.arrow_columns import decoded
 from reanon_core.tables.snapshot_table import column_problems
 from reanon_dagster.series.series import Series
 

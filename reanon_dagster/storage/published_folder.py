@@ -17,7 +17,7 @@ from reanon_core.model.errors import Refused
 from reanon_core.model.history import Published
 from reanon_core.model.published_columns import COUNT, GROUP_ID
 from reanon_core.model.schema import Schema
-from reanon_core.tables.encoded_texts import decoded, decoded_schema
+from reanon_core.tables.arrow_columns import decoded, decoded_schema
 from reanon_core.tables.release_table import published_parts
 from reanon_dagster.storage.durable_file import flush, replace_file
 

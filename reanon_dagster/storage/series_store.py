@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from reanon_core.engine.column_folder import ColumnFolder
 from reanon_core.model.arrays import Int64
+from reanon_core.model.erasure import Mark
 from reanon_core.model.errors import OutOfOrder
-from reanon_core.model.mark import Mark
 from reanon_core.model.schema import Schema
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory

@@ -9,8 +9,8 @@ import numpy as np
 
 from reanon_core.engine.column_folder import ColumnFolder
 from reanon_core.model.arrays import Int32, Int64
+from reanon_core.model.erasure import Mark
 from reanon_core.model.ledger import Entry, Ledger
-from reanon_core.model.mark import Mark
 from reanon_core.model.packing import Packable, packed_digest, packed_size, unpack
 from reanon_core.model.schema import Schema
 from reanon_core.model.snapshot import INVENTED, REMEMBERED

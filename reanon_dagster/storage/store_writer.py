@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reanon_core.model.arrays import forget_pages
+from reanon_core.model.erasure import Mark
 from reanon_core.model.errors import OutOfOrder
 from reanon_core.model.ledger import Entry
-from reanon_core.model.mark import Mark
 from reanon_core.model.packing import pack
 from reanon_core.model.schema import Schema
 from reanon_core.protocols import Memory

@@ -38,7 +38,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reanon_core.precompile",),
     ("reanon_core",),  # the door: it exports names of the rooms below
     ("reanon_core.series",),
-    ("reanon_core.kept_releases",),
     (
         "reanon_core.audit",
         "reanon_core.estimate",
@@ -55,6 +54,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "reanon_core.tables",
     ),
     ("reanon_core.columns",),
+    ("reanon_core.readers",),
     (
         "reanon_core.techniques.m_invariance",
         "reanon_core.techniques.mondrian",

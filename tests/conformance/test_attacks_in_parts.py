@@ -14,7 +14,7 @@ from conformance.test_judges import rows_of_people, rows_with_values
 from reanon_core.attacks.intersection import IntersectionAttack
 from reanon_core.catalog import ATTACKS, TECHNIQUES, WEAKEST, build_attack, build_technique
 from reanon_core.finding_truth import with_truth
-from reanon_core.inference.view import point_masks
+from reanon_core.inference.view import box_lookup
 from reanon_core.model.errors import Unpublishable
 from reanon_core.model.finding import Findings
 from reanon_core.model.ledger import Ledger
@@ -108,7 +108,7 @@ def test_the_exposed_are_those_of_the_definition() -> None:
 def test_points_that_are_not_kept_are_looked_up_again(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     made = lively_ledger(memory=False)
     whole = IntersectionAttack().run(made.history(), made.knowledge())
-    monkeypatch.setattr(point_masks, "MOST_POINTS", most)
+    monkeypatch.setattr(box_lookup, "MOST_POINTS", most)
     found = IntersectionAttack().run_in_parts(made.history(), made.knowledge_in_parts(7))
     assert numbers(found) == numbers(whole)
 

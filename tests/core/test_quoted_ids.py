@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from reanon_core.model.errors import Problem
-from reanon_core.tables.quoted_ids import HIDDEN, without_ids
+from reanon_core.tables.ids import HIDDEN, without_ids
 
 TABLE = pa.table({"patient": ["P01.A", "P02.B"], "born": ["2001-01-01", "x"]})
 

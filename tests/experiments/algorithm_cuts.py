@@ -24,7 +24,7 @@ sys.path[:0] = [str(ROOT / "tests")]
 
 from populations.census import snapshots  # noqa: E402
 
-from reanon_core.adversary_knowledge import with_algorithm  # noqa: E402
+from reanon_core.adversary_knowledge import readings_of, with_algorithm  # noqa: E402
 from reanon_core.attacks.algorithm import AlgorithmAttack  # noqa: E402
 from reanon_core.metrics.generalization import GlobalCertaintyPenalty  # noqa: E402
 from reanon_core.metrics.query_error import CountingQueryError  # noqa: E402
@@ -33,12 +33,12 @@ from reanon_core.model.ledger import Ledger  # noqa: E402
 from reanon_core.model.schema import Kind, QuasiIdentifier, Schema, Sensitive  # noqa: E402
 from reanon_core.model.snapshot import Snapshot  # noqa: E402
 from reanon_core.model.taxonomy import Taxonomy  # noqa: E402
-from reanon_core.recoding import mondrian_reading  # noqa: E402
+from reanon_core.readers import bpg as bpg_reading  # noqa: E402
+from reanon_core.readers import mondrian  # noqa: E402
+from reanon_core.readers import mondrian as mondrian_release  # noqa: E402
 from reanon_core.replay import publications  # noqa: E402
-from reanon_core.techniques.bpg import reading as bpg_reading  # noqa: E402
 from reanon_core.techniques.bpg.technique import Bpg  # noqa: E402
 from reanon_core.techniques.m_invariance.technique import MInvariance  # noqa: E402
-from reanon_core.techniques.mondrian import reading as mondrian_release  # noqa: E402
 from reanon_core.techniques.mondrian.technique import Mondrian  # noqa: E402
 
 BLIND, COUNTS = {"cuts_by": "quasi-identifiers"}, {"cuts_by": "counts"}
@@ -101,7 +101,7 @@ def attacked(technique: Any, ledger: Ledger) -> dict[str, float]:
     """What the attack finds, and how useful the last release is."""
     findings = AlgorithmAttack().run(ledger.history(), with_algorithm(technique, ledger, ledger.knowledge()))
     ruled_out = {"groups": 0, "groups with a ruled-out arrangement": 0, "groups not complete": 0}
-    for one in technique.readings(ledger):
+    for one in readings_of(technique, ledger):
         ruled_out["groups"] += 1
         ruled_out["groups with a ruled-out arrangement"] += bool((one.log_likelihood == -np.inf).any())
         ruled_out["groups not complete"] += not one.complete
@@ -205,7 +205,7 @@ def exchanged(technique: Any, ledger: Ledger, given: argparse.Namespace) -> dict
     if isinstance(technique, MInvariance):
         return {}
     groups = ruled_out = pairs = pairs_out = 0
-    for one in islice(technique.readings(ledger), given.groups):
+    for one in islice(readings_of(technique, ledger), given.groups):
         out = int((one.log_likelihood == -np.inf).sum())
         groups, ruled_out, pairs, pairs_out = (
             groups + 1,
@@ -241,7 +241,7 @@ def main() -> None:
     for part in given.part:
         if part == "large":  # no bound on the table, and exchanges only
             mondrian_release.MOST_ROWS = bpg_reading.MOST_ROWS_OF_FIRST = 10**9
-            mondrian_reading.MOST_ARRANGEMENTS = 0
+            mondrian.MOST_ARRANGEMENTS = 0
         settings = {key: value for key, value in vars(given).items() if key not in {"adult", "out", "part"}}
         runs = {
             name: {key: round(value, 4) for key, value in numbers.items()}

@@ -24,6 +24,7 @@ sys.path[:0] = [str(ROOT / "tests")]
 from populations import adult_panel, exams, panel  # noqa: E402
 from populations.adult import FOLDER as ADULT  # noqa: E402
 
+from reanon_core.adversary_knowledge import readings_of  # noqa: E402
 from reanon_core.catalog import METRICS  # noqa: E402
 from reanon_core.model.background import Background  # noqa: E402
 from reanon_core.model.errors import Unpublishable  # noqa: E402
@@ -70,7 +71,7 @@ def tiny_sequential(seeds: int) -> Table:
                 rng = np.random.default_rng(seed)
                 whole = tiny_table(rng, 5 + seed % 2, 3)
                 ledger = replay(technique, [replace(whole, columns=("age", "s")), whole][: 1 + seed % 3 // 2], rng)
-                for reading in technique.readings(ledger):
+                for reading in readings_of(technique, ledger):
                     tables, undecided = tables + 1, undecided + (not reading.complete)
                     posterior += shares(reading).tolist() if reading.complete else []
             likely = np.array(posterior)
@@ -215,7 +216,7 @@ def js_readings(seeds: int) -> Table:
                 for seed in range(seeds if data == "tiny" else 2):
                     ledger = replay(technique, js_views(data, seed), np.random.default_rng(seed))
                     row["withheld"] += sum(entry.withheld for entry in ledger.entries)
-                    for reading in technique.readings(ledger):
+                    for reading in readings_of(technique, ledger):
                         uniform = shares(replace(reading, log_likelihood=np.zeros(len(reading.values))))
                         row["groups"] += 1
                         row["told"] += bool(np.isinf(reading.log_likelihood).any())

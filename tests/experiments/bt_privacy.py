@@ -16,8 +16,7 @@ from reanon_core.inference.bayes.posteriors import omega
 from reanon_core.model.plan import Counterfeits
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.recoding.attribute_scales import grown_extent
-from reanon_core.techniques.mondrian.state import MondrianState
-from reanon_core.techniques.mondrian.technique import MondrianPlan
+from reanon_core.techniques.mondrian.technique import MondrianPlan, MondrianState
 
 
 def kernel_prior(

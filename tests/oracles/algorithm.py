@@ -17,7 +17,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from reanon_core.bucketing import blocks, eligibility, layout, new_rows, phases
+from reanon_core.bucketing import eligibility, layout, new_rows, phases
 from reanon_core.bucketing.bucketed_plan import BucketedPlan
 from reanon_core.bucketing.division import divide
 from reanon_core.bucketing.layout import Layout, lay_out, without_surplus
@@ -227,7 +227,7 @@ def _orders_of_values(
             return np.array(given[len(sizes) - 1]) if len(sizes) <= len(given) else np.arange(count)
 
         with (
-            patch.object(blocks, "keyed_permutation", drawn),
+            patch.object(new_rows, "keyed_permutation", drawn),
             patch.object(eligibility, "keyed_permutation", drawn),
         ):
             _plan(technique, snapshot, state, Draw(entry=entry.words))
@@ -288,7 +288,7 @@ def _plan(technique: Any, snapshot: Snapshot, state: Any, draw: Draw) -> Buckete
         patches.enter_context(patch.object(phases, "allocated_slots", allocated))
         if draw.values:
             orders = [np.array(order) for order in draw.values]
-            for module in (blocks, eligibility):
+            for module in (new_rows, eligibility):
                 patches.enter_context(patch.object(module, "keyed_permutation", lambda *_: orders.pop(0)))
         if draw.pad_places is not None:
             patches.enter_context(patch.object(layout, "pad_places", lambda *_: draw.pad_places))

@@ -47,12 +47,7 @@ def omega(expected: Float64, group: Int32, values: Int64) -> Float64:
     Paper: [RPB12] Section 5.2, after Li, Li and Zhang (2009), whose text we have not compared with.
     """
     rows, width = expected.shape
-    column = np.zeros(values.shape)
-    size = np.zeros(len(values), dtype=np.int64)
-    for row in range(rows):
-        size[group[row]] += 1
-        for value in range(width):
-            column[group[row], value] += expected[row, value]
+    size, column = _sums_of_groups(expected, group, values.shape)
     posterior = np.zeros((rows, width))
     for row in range(rows):
         own = group[row]
@@ -79,12 +74,7 @@ def sum_of_degrees(expected: Float64, group: Int32, values: Int64) -> Float64:
     Paper: [RPB12] Algorithm 2.
     """
     rows, width = expected.shape
-    column = np.zeros(values.shape)
-    size = np.zeros(len(values), dtype=np.int64)
-    for row in range(rows):
-        size[group[row]] += 1
-        for value in range(width):
-            column[group[row], value] += expected[row, value]
+    size, column = _sums_of_groups(expected, group, values.shape)
     degree = np.zeros(len(values))
     for own in range(len(values)):
         for value in range(width):
@@ -106,6 +96,17 @@ def sum_of_degrees(expected: Float64, group: Int32, values: Int64) -> Float64:
                     total += posterior[row, value]
         _normalise(posterior[row], values[own], total)
     return posterior
+
+
+@compiled
+def _sums_of_groups(expected: Float64, group: Int32, shape: tuple[int, int]) -> tuple[Int64, Float64]:
+    """How many respondents each group has, and what is expected of them together, value by value."""
+    size, column = np.zeros(shape[0], dtype=np.int64), np.zeros(shape)
+    for row in range(len(group)):
+        size[group[row]] += 1
+        for value in range(shape[1]):
+            column[group[row], value] += expected[row, value]
+    return size, column
 
 
 @compiled

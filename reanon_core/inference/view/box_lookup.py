@@ -3,15 +3,20 @@
 People share quasi-identifier values, so there are few distinct points, and each is looked up once. Every bin of values
 of every attribute has a bit set of the boxes that reach into it; the boxes that contain a point are among the bits that
 its bins have in common. Boxes are processed in blocks, so that the bit sets stay small.
+
+A reader of a release sees the boxes of its groups, or those of its people if it is decoupled. Where people come a part
+at a time, what was found for a point is kept.
 """
 
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from reanon_core.compiled import compiled
-from reanon_core.model.arrays import MISSING, Int8, Int32, Int64, UInt64
-from reanon_core.model.release import Boxes, covers
+from reanon_core.inference.view.value_sets import group_masks
+from reanon_core.model.arrays import MISSING, Int8, Int32, Int64, UInt64, forget_pages
+from reanon_core.model.release import Boxes, Release, covers
 
 BINS = 512
 """The most bins of one attribute. With fewer values than that, a bin is a value and its bit set is exact."""
@@ -21,6 +26,8 @@ SCANNED = 1 << 16
 """So many pairs of a point and a box are compared one by one: an index of them would take longer."""
 ALL_MISSING = 2
 _covers = compiled(covers)
+MOST_POINTS = 1 << 20
+"""No more points of a release are kept."""
 
 
 def masks_at(points: Int32, boxes: Boxes, masks: UInt64, *, scanned: int = SCANNED) -> UInt64:
@@ -291,3 +298,62 @@ def _adds(sets: UInt64, index: int, union: UInt64) -> bool:
         if sets[index, part] & ~union[part]:
             return True
     return False
+
+
+def group_masks_at(points: Int32, release: Release, masks: UInt64) -> UInt64:
+    """The union of the masks of all groups that may contain each point, uint64[points, words].
+
+    `masks` has a bit mask for each group. A group may contain a point if its box does; in a decoupled release, if the
+    box of one of its people does.
+    """
+    return masks_at(points, *shown_masks(release, masks))
+
+
+def shown_masks(release: Release, masks: UInt64) -> tuple[Boxes, UInt64]:
+    """The boxes that a reader sees, and the union of the masks of all groups that each of them stands for."""
+    rows = release.person_rows
+    if rows is None:
+        return release.boxes, masks
+    united = np.zeros((rows.boxes.count, masks.shape[1]), dtype=np.uint64)
+    np.bitwise_or.at(united, rows.box, masks[rows.group])
+    return rows.boxes, united
+
+
+class PointMasks:
+    """The boxes of a release with the values of each, and the points that were looked up among them."""
+
+    def __init__(self, release: Release, values: int, most: int | None = None) -> None:
+        self._boxes, self._masks = shown_masks(release, group_masks(release, values))
+        self._most = MOST_POINTS if most is None else most
+        self._points: npt.NDArray[np.void] = _comparable(np.empty((len(self._boxes.low), 0), np.int32))
+        self._found = np.empty((0, self._masks.shape[1]), np.uint64)
+
+    def at(self, points: Int32) -> UInt64:
+        """The union of the masks of all groups that may contain each point, uint64[points, words]."""
+        kept, inverse = distinct_points(points)
+        distinct = np.ascontiguousarray(points[:, kept])
+        asked = _comparable(distinct)
+        place = self._points.searchsorted(asked)
+        known = place < len(self._points)
+        known[known] = self._points[place[known]] == asked[known]
+        unions = np.empty((len(kept), self._masks.shape[1]), np.uint64)
+        unions[known] = self._found[place[known]]
+        new = np.flatnonzero(~known)
+        if len(new):
+            unions[new] = masks_at(np.ascontiguousarray(distinct[:, new]), self._boxes, self._masks)
+            forget_pages(self._boxes.low, self._boxes.high, self._boxes.missing)
+            self._keep(asked[new], unions[new])
+        return unions[inverse]
+
+    def _keep(self, points: npt.NDArray[np.void], masks: UInt64) -> None:
+        if len(self._points) + len(points) > self._most:
+            return
+        every = np.concatenate([self._points, points])
+        order = np.argsort(every)
+        self._points, self._found = every[order], np.concatenate([self._found, masks])[order]
+
+
+def _comparable(points: Int32) -> npt.NDArray[np.void]:
+    """Each point of codes [d, n] as one item that can be compared; the order is any."""
+    rows = np.ascontiguousarray(points.T)
+    return rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize))).reshape(-1)

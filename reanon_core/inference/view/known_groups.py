@@ -5,11 +5,10 @@ from weakref import ReferenceType, WeakKeyDictionary, ref
 
 import numpy as np
 
+from reanon_core.inference.view.box_lookup import group_masks_at
 from reanon_core.inference.view.membership import Membership
-from reanon_core.inference.view.sensitive_releases import sensitive_releases
-from reanon_core.inference.view.shown_boxes import group_masks_at
 from reanon_core.inference.view.traces import traces_of
-from reanon_core.inference.view.value_sets import BITS, full_masks, group_masks, highest_value
+from reanon_core.inference.view.value_sets import BITS, full_masks, group_masks, highest_value, sensitive_releases
 from reanon_core.model.arrays import Int32, Int64, UInt64
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge

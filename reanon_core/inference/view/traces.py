@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reanon_core.compiled import compiled
-from reanon_core.inference.view.shown_boxes import group_masks_at
+from reanon_core.inference.view.box_lookup import group_masks_at
 from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.model.history import History, Published
 from reanon_core.model.knowledge import Knowledge

@@ -1,8 +1,12 @@
-"""Sets of sensitive values as bit masks, exact and quick to unite and intersect."""
+"""Sets of sensitive values as bit masks, exact and quick to unite and intersect; and the releases that show any."""
+
+from dataclasses import replace
 
 import numpy as np
 
 from reanon_core.model.arrays import Int32, Int64, UInt64, forget_pages, slices
+from reanon_core.model.history import History
+from reanon_core.model.knowledge import Knowledge
 from reanon_core.model.release import Release
 
 BITS = 64
@@ -57,3 +61,15 @@ def only_values(masks: UInt64) -> Int32:
 def highest_value(releases: tuple[Release, ...]) -> int:
     """The highest sensitive code of all releases, or -1 if there is no row."""
     return max((int(release.sensitive.max()) for release in releases if release.size), default=-1)
+
+
+def sensitive_releases(history: History, knowledge: Knowledge) -> tuple[History, Knowledge]:
+    """The history and the knowledge about it, without the releases that show no sensitive value."""
+    name = history.schema.sensitive.name
+    kept = [at for at, published in enumerate(history.releases) if published.release.shows(name)]
+    if len(kept) == len(history.releases):
+        return history, knowledge
+    return (
+        History(history.schema, tuple(history.releases[at] for at in kept)),
+        replace(knowledge, presences=tuple(knowledge.presences[at] for at in kept)),
+    )

@@ -1,29 +1,25 @@
 """The BPG technique: a release of any partitioner, corrected so that it is safe together with all before it."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
+from reanon_core.kernels.orders import uniform_order
 from reanon_core.kernels.siphash import fresh_key, siphash_words
-from reanon_core.kernels.uniform_order import uniform_order
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, Unpublishable, require
-from reanon_core.model.ledger import Ledger
 from reanon_core.model.packing import Packable
-from reanon_core.model.plan import Counterfeits
-from reanon_core.model.reading import Reading
-from reanon_core.model.schema import Schema
+from reanon_core.model.plan import WITHHELD, Counterfeits, Plan
+from reanon_core.model.schema import TELLS_APART, Schema
 from reanon_core.model.snapshot import TABLE, Snapshot
-from reanon_core.protocols import Declaration, Promise
+from reanon_core.protocols import Declaration, Fit, Promise
 from reanon_core.recoding.attribute_scales import grown_extent, length_scales
 from reanon_core.recoding.mondrian import CutOptions, CutsBy, Diversity, Heuristic, Principle
-from reanon_core.techniques.bpg import piece_correction
+from reanon_core.techniques.bpg import listing_1
 from reanon_core.techniques.bpg.atom_update import update_atoms
-from reanon_core.techniques.bpg.corrected_plan import BpgPlan, groups_of_pieces
-from reanon_core.techniques.bpg.fit import FIT
 from reanon_core.techniques.bpg.initial_classes import (
     NO_CLASS,
     MondrianOptions,
@@ -32,14 +28,29 @@ from reanon_core.techniques.bpg.initial_classes import (
     mondrian_by_signature,
 )
 from reanon_core.techniques.bpg.listing_1 import NO_PIECE, REJECT_ATOM, REJECT_CLASS, correct_classes
-from reanon_core.techniques.bpg.monotonicity import monotonicity_problems
-from reanon_core.techniques.bpg.reading import history_readings
+from reanon_core.techniques.bpg.notes import (
+    note_on_ghosts,
+    note_on_survival,
+    notes_on_withheld,
+    refusal,
+    withheld_by_reason,
+)
 from reanon_core.techniques.bpg.record_pool import RecordPool, pool_with_departed, published_records, table_pool
 from reanon_core.techniques.bpg.split_tally import IN_TABLE, NOT_IN_TABLE, SELECTED, Rows, Rules
 from reanon_core.techniques.bpg.state import BpgState
-from reanon_core.techniques.bpg.survival import note_on_survival
-from reanon_core.techniques.bpg.withheld_reasons import note_on_ghosts, notes_on_withheld, refusal, withheld_by_reason
 
+FIT = Fit(
+    promise="no comparison of releases leaves fewer than k people or ell values; it bounds no probability",
+    parameters=lambda among: {"k": among, "ell": among},
+    rations_new_rows=False,
+    values_change={},
+)
+"""For which tables BPG is made."""
+NOT_MONOTONOUS = {
+    "diversity": "be distinct with bpg: adding people can make a value too frequent (it is not monotonous)",
+    "t": "be left out with bpg: adding people can increase the distance (it is not monotonous)",
+}
+INSTEAD = "use the technique mondrian, or list the check under `checks:` to judge each release by itself"
 Over = Literal["mondrian"]
 Cuts = Literal["strict", "relaxed"]
 Variant = Literal["union", "middle", "nodirty", "ghost"]
@@ -50,10 +61,10 @@ Auto = Literal["auto"]
 MOST_RESERVE = 20
 """The greatest reserve that `auto` chooses; docs/techniques/bpg.md has the curves."""
 VARIANTS = {
-    "union": piece_correction.UNION,
-    "middle": piece_correction.MIDDLE,
-    "nodirty": piece_correction.NODIRTY,
-    "ghost": piece_correction.GHOST,
+    "union": listing_1.UNION,
+    "middle": listing_1.MIDDLE,
+    "nodirty": listing_1.NODIRTY,
+    "ghost": listing_1.GHOST,
 }
 OPTIONS = {
     "heuristic": Heuristic,
@@ -64,6 +75,49 @@ OPTIONS = {
     "reject": Reject,
     "groups": Groups,
 }
+
+
+def monotonicity_problems(*, diversity: str, t: float | None) -> list[Problem]:
+    """One problem for each parameter that makes the principle not monotonous."""
+    given = {"diversity": diversity, "t": str(t)}
+    return [
+        Problem(name, NOT_MONOTONOUS[name], given[name], INSTEAD) for name in not_monotonous(diversity=diversity, t=t)
+    ]
+
+
+def not_monotonous(*, diversity: str, t: float | None) -> tuple[str, ...]:
+    """The parameters of a principle that can hold for some people and fail for more.
+
+    A monotonous principle that holds for a set of people holds for every larger set. k people and ell distinct values
+    are monotonous. A bound on the most frequent value and t-closeness are not, so adding people to a piece need not
+    help it.
+
+    Paper: [BPG] Definition 3.
+    """
+    return ("diversity",) * (diversity != "distinct") + ("t",) * (t is not None)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BpgPlan(Plan):
+    """A plan that also has each row's piece and place in the state, for the state that follows."""
+
+    piece: Int32  # [n] -1 for withheld rows
+    state_row: Int32  # [n] -1 for a person who was never published
+    extent: Int64  # [2, d]
+    explained: int
+    """The causes of withholding that have been explained, with this release."""
+    reserve: int
+    class_of: Int32  # [t] the class of each row of the table, before it is corrected
+    by_order: Int64  # [b] people about whom the order of pseudonyms may have decided
+
+
+def groups_of_pieces(piece: Int32, class_of_piece: Int32, *, by_class: bool) -> tuple[Int32, int]:
+    """The group of each row: its piece, or its piece's class."""
+    if not by_class:
+        return piece, len(class_of_piece)
+    first = np.diff(class_of_piece, prepend=-1) != 0
+    number = np.append(np.cumsum(first) - 1, WITHHELD).astype(np.int32)  # the last one is for withheld rows
+    return number[piece], int(first.sum())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +137,6 @@ class Bpg:
     declaration: ClassVar[Declaration] = Declaration(
         weakest={"k": 2, "ell": 2},
         answers_queries=True,
-        has_readings=True,
         function_parameters=frozenset({"over"}),
         row_memory=210,
         fit=FIT,
@@ -160,10 +213,7 @@ class Bpg:
 
         Raises: InvalidSchema.
         """
-        if schema.other:
-            shown = ", ".join(schema.other)
-            rule = "be empty with bpg: values published as they are tell the rows of a group apart"
-            raise InvalidSchema(Problem("other", rule, shown, "make it a quasi-identifier, or leave it out"))
+        require(schema.other_problems(self.name, TELLS_APART), InvalidSchema)
 
     def initial_state(self) -> BpgState:
         """The state before the first release."""
@@ -209,7 +259,7 @@ class Bpg:
         pieces = correct_classes(_rows(pool, class_of, extent), classes, pool.state_row, state, rules)
         by_order = pool.snapshot.persons[pieces.by_order]
         left_out = (class_of == NO_CLASS) & (pieces.piece == NO_PIECE)  # a piece may have been extended by them
-        outcome = np.where(left_out, piece_correction.NO_CLASS, pieces.outcome)[pool.snapshot.selection]
+        outcome = np.where(left_out, listing_1.NO_CLASS, pieces.outcome)[pool.snapshot.selection]
         withheld = withheld_by_reason(outcome, k=self.k, ell=self.ell, max_dirty=self.max_dirty)
         if len(outcome) and not len(pieces.class_of_piece):
             raise Unpublishable(refusal(withheld, len(outcome)))
@@ -237,14 +287,6 @@ class Bpg:
         """The state in which every published piece is an atom of its own."""
         pool = RecordPool(plan.record_pool or snapshot, plan.state_row)
         return update_atoms(state, pool, plan.piece, extent=plan.extent, explained=plan.explained, reserve=plan.reserve)
-
-    def readings(self, ledger: Ledger) -> Iterator[Reading]:
-        """What a reader of the source learns from all releases together, or of a large history from the first.
-
-        A partitioner of your own, and invented rows (ghost), are not read.
-        """
-        if not callable(self.over) and self.variant != "ghost":
-            yield from history_readings(self, ledger)
 
     def mondrian_options(self, extent: Int64, reserve: int) -> MondrianOptions:
         """How Mondrian cuts with this reserve."""

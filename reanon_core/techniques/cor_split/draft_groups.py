@@ -8,7 +8,7 @@ from reanon_core.bucketing.layout import Layout
 from reanon_core.compiled import compiled
 from reanon_core.inference.linear.derived_correlations import Sums, SumScratch, sum_scratch
 from reanon_core.inference.view.membership import END, NO_PERSON, Membership
-from reanon_core.kernels.counting_sort import counting_order
+from reanon_core.kernels.orders import counting_order
 from reanon_core.model.arrays import MISSING, Bool, Int32, Int64
 from reanon_core.model.snapshot import Snapshot
 

@@ -10,8 +10,7 @@ import numpy as np
 from reanon_core.bucketing.assignment import Assignment
 from reanon_core.bucketing.balancing import Balancing
 from reanon_core.bucketing.bucketed_plan import BucketedPlan, placed_signatures, row_groups, withheld_reasons
-from reanon_core.bucketing.count_plan import assign_new_rows, balance_buckets
-from reanon_core.bucketing.count_record import CountRecord
+from reanon_core.bucketing.count_plan import CountRecord, assign_new_rows, balance_buckets
 from reanon_core.bucketing.division import Division
 from reanon_core.bucketing.options import (
     CHOICES,
@@ -29,28 +28,34 @@ from reanon_core.bucketing.options import (
     is_number,
     is_whole,
     least_m_problems,
-    refuse_other_columns,
 )
 from reanon_core.bucketing.phases import divide_rows, move_rows
-from reanon_core.bucketing.reading import bucket_readings
 from reanon_core.bucketing.regions import Regions
 from reanon_core.inference.view.membership import Membership
 from reanon_core.model.arrays import Bool, Int32
-from reanon_core.model.errors import InvalidParameter, Problem, Unpublishable, counted, require
-from reanon_core.model.ledger import Ledger
+from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, Unpublishable, counted, require
 from reanon_core.model.packing import Packable
 from reanon_core.model.plan import WITHHELD
-from reanon_core.model.reading import Reading
-from reanon_core.model.schema import Schema
+from reanon_core.model.schema import LINKS, Schema
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.protocols import Declaration, Form, Promise
+from reanon_core.protocols import Declaration, Fit, Form, Promise
 from reanon_core.recoding.attribute_scales import grown_extent
 from reanon_core.techniques.cor_split.bucket_partition import Buckets, Partition, partition_buckets
 from reanon_core.techniques.cor_split.draft_groups import Safety
-from reanon_core.techniques.cor_split.fit import FIT
 from reanon_core.techniques.cor_split.n_choose import usable_n
 from reanon_core.techniques.cor_split.state import CorSplitState
 
+FIT = Fit(
+    promise="each person is always published among the same m or more values, a risk of at most 1 in m, "
+    "and no two groups tie fewer than n people to as many others",
+    parameters=lambda among: {"m": among, "n": min(3, among - 1)},
+    adversaries=frozenset({"presence", "values"}),
+    bounds_risk=True,
+    least=3,
+    goes_on=True,
+    values_change={"on_sensitive_change": "episode"},
+)
+"""For which tables Cor-Split is made."""
 OnLifespan = Literal["refuse", "withhold"]
 LEAST_COMBINED, MOST_COMBINED = 4, 6
 COMPROMISED = (
@@ -82,7 +87,6 @@ class CorSplit:
 
     declaration: ClassVar[Declaration] = Declaration(
         weakest={"m": 3, "n": 2},
-        has_readings=True,
         decouples=True,
         variants={"paper": {**PAPER, "partition": "paper", "strict": False}},
         followers=FOLLOWERS,
@@ -185,7 +189,7 @@ class CorSplit:
 
         Raises: InvalidSchema.
         """
-        refuse_other_columns(schema, self.name)
+        require(schema.other_problems(self.name, LINKS), InvalidSchema)
 
     def initial_state(self) -> CorSplitState:
         """The state before the first release."""
@@ -245,10 +249,6 @@ class CorSplit:
         times[: len(state.times)] = state.times
         times[plan.number[published]] += 1
         return CorSplitState(state.time + 1, plan.signatures, roster, plan.extent, qi, number, times, plan.membership)
-
-    def readings(self, ledger: Ledger) -> Iterator[Reading]:
-        """What a reader of the source learns from the buckets of these releases."""
-        return bucket_readings(ledger, self, adds_layers=True, max_lifespan=self.max_lifespan)
 
     def _degree_problems(self) -> Iterator[Problem]:
         """What is wrong with n, or with the parameters that n is chosen from."""

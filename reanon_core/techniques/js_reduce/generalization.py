@@ -14,8 +14,7 @@ from reanon_core.kernels.group_distances import (
     earth_mover,
     jensen_shannon,
 )
-from reanon_core.kernels.hilbert import hilbert_bits, hilbert_indices, stable_order
-from reanon_core.kernels.hilbert_groups import (
+from reanon_core.kernels.hilbert import (
     FAR,
     FEW,
     ROUNDING,
@@ -24,8 +23,11 @@ from reanon_core.kernels.hilbert_groups import (
     NearbyGroups,
     Thresholds,
     View,
+    hilbert_bits,
     hilbert_groups,
+    hilbert_indices,
     merge_leftovers,
+    stable_order,
 )
 from reanon_core.model.arrays import Float64, Int32, Int64
 from reanon_core.model.plan import WITHHELD

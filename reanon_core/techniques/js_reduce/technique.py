@@ -1,28 +1,24 @@
 """The JS-reduce technique: group people of whom the adversary will expect much the same."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, cast, get_args
 
 import numpy as np
 
-from reanon_core.inference.bayes.beliefs import Beliefs, Mode
+from reanon_core.inference.bayes.beliefs import Beliefs, Mode, Observation
 from reanon_core.inference.bayes.posteriors import posteriors
-from reanon_core.inference.bayes.revision import Observation
 from reanon_core.inference.bayes.transition_counts import TransitionCounts, automaton_of, needs_counting
-from reanon_core.kernels.hilbert_groups import Thresholds
+from reanon_core.kernels.hilbert import Thresholds
 from reanon_core.model.arrays import Float64, Int32, Int64, frozen
 from reanon_core.model.background import Automaton, Background
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, Unpublishable, require
-from reanon_core.model.ledger import Ledger
 from reanon_core.model.packing import Packable
 from reanon_core.model.plan import Counterfeits, Plan
-from reanon_core.model.reading import Reading
-from reanon_core.model.schema import Schema
+from reanon_core.model.schema import TELLS_APART, Schema
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.protocols import Declaration, Promise
+from reanon_core.protocols import Declaration, Fit, Promise
 from reanon_core.recoding.attribute_scales import grown_extent
-from reanon_core.techniques.js_reduce.fit import FIT
 from reanon_core.techniques.js_reduce.generalization import (
     CutRule,
     CutsBy,
@@ -31,9 +27,17 @@ from reanon_core.techniques.js_reduce.generalization import (
     Leftovers,
     generalize,
 )
-from reanon_core.techniques.js_reduce.reading import readings
 from reanon_core.techniques.js_reduce.state import JsReduceState
 
+FIT = Fit(
+    promise="what an adversary expects of the members of a group differs by at most j bits; it bounds no "
+    "one's certainty",
+    parameters=lambda among: {"k": among, "ell": among, "t": 0.5, "j": 0.5},
+    adversaries=frozenset({"presence", "transitions"}),
+    rations_new_rows=False,
+    values_change={},
+)
+"""For which tables JS-reduce is made."""
 Engine = Literal["omega", "sum", "sinkhorn"]
 LARGEST_EXPECTATIONS = 1 << 27
 """The most numbers in the table of people and values: 1 GiB, of which three are held at a time."""
@@ -68,7 +72,6 @@ class JsReduce:
     declaration: ClassVar[Declaration] = Declaration(
         weakest={"k": 2, "t": 0.9, "j": 2.0},
         needs_knowledge=True,
-        has_readings=True,
         row_memory=2700,
         fit=FIT,
     )
@@ -175,11 +178,7 @@ class JsReduce:
 
         Raises: InvalidSchema.
         """
-        problems = []
-        if schema.other:
-            rule = "be empty with js-reduce, because a value published as it is distinguishes the rows of a group"
-            advice = "make it a quasi-identifier, or leave it out"
-            problems.append(Problem("other", rule, ", ".join(schema.other), advice))
+        problems = schema.other_problems(self.name, TELLS_APART)
         if self.distance == "ordered" and not schema.sensitive.closed:
             rule = "be declared in order for the distance `ordered`"
             problems.append(Problem("sensitive.values", rule, None, "list the values, or take the distance `equal`"))
@@ -265,10 +264,6 @@ class JsReduce:
         observation = Observation(persons, row_class, expected, posterior)
         beliefs = plan.beliefs.revise(observation, plan.automaton, self.mode)
         return JsReduceState(state.time + 1, plan.automaton.values, plan.extent, beliefs, plan.counts)
-
-    def readings(self, ledger: Ledger) -> Iterator[Reading]:
-        """For each group of each release: how its values can be arranged, and what the publication rules out."""
-        return readings(self, ledger)
 
     def _refusal(self, snapshot: Snapshot, withheld: Mapping[str, int]) -> str:
         reasons = ", ".join(f"{why}: {count:,}" for why, count in withheld.items())

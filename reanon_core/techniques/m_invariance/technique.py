@@ -1,6 +1,6 @@
 """The m-invariance technique: division, balancing, assignment, split."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,8 +10,7 @@ from reanon_core.bucketing.assignment import Assignment
 from reanon_core.bucketing.balancing import Balancing
 from reanon_core.bucketing.bucket_split import split_buckets
 from reanon_core.bucketing.bucketed_plan import BucketedPlan, placed_signatures, row_groups, withheld_reasons
-from reanon_core.bucketing.count_plan import assign_new_rows, balance_buckets
-from reanon_core.bucketing.count_record import CountRecord
+from reanon_core.bucketing.count_plan import CountRecord, assign_new_rows, balance_buckets
 from reanon_core.bucketing.options import (
     CHOICES,
     CHOSEN,
@@ -26,24 +25,36 @@ from reanon_core.bucketing.options import (
     choose_defaults,
     default_form,
     least_m_problems,
-    refuse_other_columns,
 )
 from reanon_core.bucketing.phases import divide_rows, move_rows
-from reanon_core.bucketing.reading import bucket_readings
 from reanon_core.bucketing.regions import Regions
+from reanon_core.bucketing.state import BucketState
 from reanon_core.engine.engine import Engine
-from reanon_core.model.errors import InvalidParameter, require
-from reanon_core.model.ledger import Ledger
+from reanon_core.model.errors import InvalidParameter, InvalidSchema, require
 from reanon_core.model.packing import Packable
-from reanon_core.model.reading import Reading
-from reanon_core.model.schema import Schema
+from reanon_core.model.schema import LINKS, Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.partitioned.bucketed_release import BucketedRelease, in_memory_only, release_in_parts
 from reanon_core.partitioned.new_pools import new_row_memory
-from reanon_core.protocols import Declaration, Form, Promise
+from reanon_core.protocols import Declaration, Fit, Form, Promise
 from reanon_core.recoding.attribute_scales import grown_extent, length_scales
-from reanon_core.techniques.m_invariance.fit import FIT
-from reanon_core.techniques.m_invariance.state import MInvarianceState
+
+FIT = Fit(
+    promise="each person is always published among the same m or more values: a risk of at most 1 in m",
+    parameters=lambda among: {"m": among},
+    bounds_risk=True,
+    goes_on=True,
+    values_change={"on_sensitive_change": "episode"},
+)
+"""For which tables m-invariance is made."""
+
+
+@dataclass(frozen=True, eq=False)
+class MInvarianceState(BucketState):
+    """The signature of every person ever published, so that a person who returns keeps their signature.
+
+    Paper: [XT07] Lemma 4 keeps the last release only; departure D1 says why that is not enough.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +70,6 @@ class MInvariance:
 
     declaration: ClassVar[Declaration] = Declaration(
         weakest={"m": 2},
-        has_readings=True,
         decouples=True,
         variants={"paper": PAPER},
         followers=FOLLOWERS,
@@ -122,7 +132,7 @@ class MInvariance:
 
         Raises: InvalidSchema.
         """
-        refuse_other_columns(schema, self.name)
+        require(schema.other_problems(self.name, LINKS), InvalidSchema)
 
     def initial_state(self) -> MInvarianceState:
         """The state before the first release."""
@@ -183,7 +193,3 @@ class MInvariance:
         """The state with the signatures of the people in the buckets."""
         roster, qi = state.recorded(snapshot, plan, keep_qi=self.on_qi_change == "refuse")
         return MInvarianceState(state.time + 1, plan.signatures, roster, plan.extent, qi)
-
-    def readings(self, ledger: Ledger) -> Iterator[Reading]:
-        """What a reader of the source learns from the buckets of these releases."""
-        return bucket_readings(ledger, self, adds_layers=False, max_lifespan=None)

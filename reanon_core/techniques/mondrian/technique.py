@@ -1,26 +1,25 @@
 """The Mondrian technique: every release is protected by itself, without regard to the others."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal, cast, get_args
 
 import numpy as np
 
 from reanon_core.engine.engine import Engine
 from reanon_core.kernels.mondrian_criterion import satisfies
+from reanon_core.kernels.orders import uniform_order
 from reanon_core.kernels.siphash import fresh_key, siphash_words
-from reanon_core.kernels.uniform_order import uniform_order
 from reanon_core.model.arrays import Int64
+from reanon_core.model.codebook import Codebook, CodedState
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, ReanonError, Unpublishable, require
-from reanon_core.model.ledger import Ledger
 from reanon_core.model.packing import Packable
 from reanon_core.model.plan import Counterfeits, Plan
-from reanon_core.model.reading import Reading
-from reanon_core.model.schema import Schema
+from reanon_core.model.schema import TELLS_APART, Schema
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.partitioned.mondrian_release import cut_in_parts, survey_rows
 from reanon_core.partitioned.partitioned_release import PartitionedRelease
-from reanon_core.protocols import Declaration, Promise
+from reanon_core.protocols import Declaration, Fit, Promise
 from reanon_core.recoding.attribute_scales import extent_of_extremes, grown_extent
 from reanon_core.recoding.mondrian import (
     NO_CLASS,
@@ -34,11 +33,42 @@ from reanon_core.recoding.mondrian import (
     criterion_of_counts,
     mondrian_classes,
 )
-from reanon_core.techniques.mondrian.fit import FIT
-from reanon_core.techniques.mondrian.reading import release_readings
-from reanon_core.techniques.mondrian.state import MondrianState
 
+FIT = Fit(
+    promise="each release by itself has groups of k rows and ell values",
+    parameters=lambda among: {"k": among, "ell": among},
+    over_series=False,
+    rations_new_rows=False,
+    values_change={},
+)
+"""For which tables Mondrian is made."""
+VERSION = 1
 Cuts = Literal["strict", "relaxed"]
+
+
+@dataclass(frozen=True, eq=False)
+class MondrianState(CodedState):
+    """The number of releases, and the range of codes seen."""
+
+    time: int
+    extent: Int64  # [2, d] least and greatest code seen of each attribute; [2, 0] before the first release
+
+    @staticmethod
+    def initial() -> "MondrianState":
+        """The state before the first release."""
+        return MondrianState(0, np.empty((2, 0), np.int64))
+
+    def packed(self) -> Mapping[str, Packable]:
+        """The state as named arrays and scalars."""
+        return {"version": VERSION, "time": self.time, "extent": self.extent, **self.codebook.packed()}
+
+    @staticmethod
+    def restored(packed: Mapping[str, Packable]) -> "MondrianState":
+        """The state that was packed."""
+        if packed["version"] != VERSION:
+            raise ValueError(f"this Mondrian state has version {packed['version']}; only version {VERSION} can be read")
+        extent = cast("Int64", packed["extent"])
+        return MondrianState(cast("int", packed["time"]), extent, codebook=Codebook.restored(packed))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -63,7 +93,6 @@ class Mondrian:
 
     declaration: ClassVar[Declaration] = Declaration(
         weakest={"k": 2, "ell": 2},
-        has_readings=True,
         row_memory=130,
         fit=FIT,
     )
@@ -138,10 +167,7 @@ class Mondrian:
 
         Raises: InvalidSchema.
         """
-        if schema.other:
-            shown = ", ".join(schema.other)
-            rule = "be empty with mondrian: values published as they are tell the rows of a group apart"
-            raise InvalidSchema(Problem("other", rule, shown, "make it a quasi-identifier, or leave it out"))
+        require(schema.other_problems(self.name, TELLS_APART), InvalidSchema)
 
     def initial_state(self) -> MondrianState:
         """The state before the first release."""
@@ -208,13 +234,6 @@ class Mondrian:
     def advance(self, state: MondrianState, snapshot: Snapshot, plan: MondrianPlan) -> MondrianState:  # noqa: ARG002
         """The state after one more release."""
         return MondrianState(state.time + 1, plan.extent)
-
-    def readings(self, ledger: Ledger) -> Iterator[Reading]:
-        """What a reader of the source learns about each group, release by release."""
-        extent = self.initial_state().extent
-        for entry in ledger.entries:
-            extent = grown_extent(entry.snapshot, extent)
-            yield from release_readings(entry, extent, self.principle(), self.cut_options())
 
     def _refusal(self, counts: Int64) -> str:
         """Why a table with so many rows of each value cannot be published."""

@@ -1,11 +1,10 @@
-"""[ST15] Algorithm 2: one release, generalized only as far as every world needs."""
+"""[ST15] Algorithm 2: one release, generalized only as far as every world needs; and the boxes of its rows."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from reanon_core.kernels.column_ids import column_ids
 from reanon_core.kernels.matching import (
     NONE,
     Components,
@@ -14,8 +13,12 @@ from reanon_core.kernels.matching import (
     cover_partners,
     match_components,
 )
+from reanon_core.kernels.ranks import column_ids
 from reanon_core.kernels.siphash import keyed_permutation
 from reanon_core.model.arrays import Bool, Int32, Int64
+from reanon_core.model.release import ANYTHING, Boxes
+from reanon_core.model.schema import Ends, QuasiIdentifier, Schema
+from reanon_core.recoding.boxes import widen
 from reanon_core.techniques.sequential.loss_measure import Measure
 
 CELLS = 50_000_000
@@ -184,3 +187,43 @@ def _sorted_by_key(component: Int32, key: Int64, random_order: Int32) -> Int32:
     width = int(key.max(initial=0)) + 1
     both = component.astype(np.int64)[random_order] * width + key[random_order]
     return random_order[np.argsort(both, kind="stable")]
+
+
+def boxes_of(schema: Schema, shown: list[int], rows: GeneralizedRows, measure: Measure) -> tuple[Boxes, Int32]:
+    """The box of each person's own row [d, n], and the row that each world assigns to each person [worlds, n].
+
+    A person's own row is the one that the true world, the last, assigns to them.
+    """
+    own = np.empty_like(rows.person)
+    for world, people in enumerate(rows.person):
+        own[world, people] = np.arange(len(people), dtype=np.int32)
+    order = own[-1]
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    low, high, missing = (np.full((len(schema.names), len(order)), side, dtype=np.int32) for side in ANYTHING)
+    first, last = measure.codes(rows.low[:, order], rows.high[:, order])
+    for at, attribute in enumerate(shown):
+        column = schema.quasi_identifiers[attribute]
+        low[attribute], high[attribute], missing[attribute] = first[at], last[at], 0
+        _widen(low[attribute], high[attribute], column)
+    return Boxes(low, high, missing.astype(np.int8)), place[own]
+
+
+def _widen(low: Int32, high: Int32, column: QuasiIdentifier) -> None:
+    """Widen to min_width, in place; with a taxonomy, to the lowest ancestor that is wide enough.
+
+    Ends on the grid are left as they are here: where rows are emitted they become ends of bins, which are as wide.
+    """
+    if column.min_width == 1 or column.ends is Ends.GRID:
+        return
+    if not column.hierarchical or column.taxonomy is None:
+        widen(low, high, np.zeros(len(low), np.int8), column)
+        return
+    leaves = np.arange(len(column.taxonomy.leaves), dtype=np.int32)
+    for level in column.taxonomy.ancestors[::-1]:  # from the leaves up
+        narrow = high - low + 1 < column.min_width
+        first = np.full(int(level.max()) + 1, len(leaves), dtype=np.int32)
+        last = np.zeros(int(level.max()) + 1, dtype=np.int32)
+        np.minimum.at(first, level, leaves)
+        np.maximum.at(last, level, leaves)
+        low[narrow], high[narrow] = first[level[low[narrow]]], last[level[low[narrow]]]

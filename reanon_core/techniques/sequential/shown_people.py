@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reanon_core.kernels.column_ids import column_ids
+from reanon_core.kernels.ranks import column_ids
 from reanon_core.model.arrays import MISSING, Bool, Int32, Int64
 from reanon_core.model.errors import Unpublishable, counted
 from reanon_core.model.release import UNPUBLISHED

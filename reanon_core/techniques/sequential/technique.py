@@ -1,29 +1,37 @@
 """The sequential technique: worlds once for each batch of people, then releases as wide as all worlds need."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Problem, require
-from reanon_core.model.ledger import Ledger
 from reanon_core.model.packing import Packable
 from reanon_core.model.plan import WITHHELD, Counterfeits, Plan
-from reanon_core.model.reading import Reading
 from reanon_core.model.schema import Missing, Schema
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.protocols import Declaration, Promise
+from reanon_core.protocols import Declaration, Fit, Promise
 from reanon_core.techniques.sequential.admission import admit
 from reanon_core.techniques.sequential.batches import batch_of, draw_worlds
-from reanon_core.techniques.sequential.boxes import boxes_of
-from reanon_core.techniques.sequential.fit import FIT
-from reanon_core.techniques.sequential.generalization import GeneralizedRows, generalize, homogeneous, non_sequential
+from reanon_core.techniques.sequential.generalization import (
+    GeneralizedRows,
+    boxes_of,
+    generalize,
+    homogeneous,
+    non_sequential,
+)
 from reanon_core.techniques.sequential.loss_measure import Loss
-from reanon_core.techniques.sequential.reading import readings
 from reanon_core.techniques.sequential.shown_people import ShownPeople, shown_people
 from reanon_core.techniques.sequential.state import WorldsState
 
+FIT = Fit(
+    promise="ell worlds, with ell different values for each person, explain every release; it bounds no probability",
+    parameters=lambda among: {"ell": among},
+    qi_change=None,
+    people_leave={"on_delete": "defer"},
+)
+"""For which tables sequential is made."""
 WorldKind = Literal["symmetric", "ring"]
 Buckets = Literal["blind", "qi-only", "mondrian"]
 Approach = Literal["sequential", "non-sequential", "homogeneous"]
@@ -60,7 +68,6 @@ class Sequential:
         columns_vary=True,
         has_worlds=True,
         leave_together=True,
-        has_readings=True,
         row_memory=680,
         fit=FIT,
     )
@@ -162,10 +169,6 @@ class Sequential:
     def advance(self, state: WorldsState, snapshot: Snapshot, plan: WorldsPlan) -> WorldsState:  # noqa: ARG002
         """The state after the release, which the plan carries."""
         return plan.next_state
-
-    def readings(self, ledger: Ledger) -> Iterator[Reading]:
-        """For each batch of few people: how their values can be arranged, and how likely each arrangement is."""
-        return readings(self, ledger)
 
     def _generalize(self, people: ShownPeople, rng: np.random.Generator) -> GeneralizedRows:
         places, images, measure = people.places, people.images, people.measure

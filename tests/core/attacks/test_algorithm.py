@@ -13,7 +13,7 @@ from oracles.builders import Member, entry_of
 from papers.XT07.example import FIRST, GROUPS_1B, PERSON, SCHEMA, SECOND, snapshot, state_after_table_1b
 from papers.XT07.tables import naive_history
 
-from reanon_core.adversary_knowledge import with_algorithm
+from reanon_core.adversary_knowledge import readings_of, with_algorithm
 from reanon_core.attacks.algorithm import AlgorithmAttack
 from reanon_core.model.errors import InvalidParameter
 from reanon_core.model.finding import Findings
@@ -182,7 +182,7 @@ def test_people_whom_no_reading_holds_are_counted_and_no_reading_at_all_is_an_er
     technique = MInvariance(m=2, balancing="blind", not_eligible="refuse")
     ledger = smallest(technique)
     known = with_algorithm(technique, ledger, ledger.knowledge())
-    first = next(technique.readings(ledger))
+    first = next(readings_of(technique, ledger))
     found = AlgorithmAttack().run(ledger.history(), replace(known, readings=lambda: iter([first])))
     assert found.extra["people read"] == 2
     assert "they hold 2 of 5 people, and nothing is said of the others" in found.note

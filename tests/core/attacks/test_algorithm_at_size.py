@@ -10,16 +10,16 @@ from builders.random_series import changing_series, published, schema, small_ser
 from core.attacks.test_algorithm import COLD, DYSPEPSIA, FLU, GASTRITIS, attacked, concluded
 from oracles.bucket_rows import literal_rows
 
+from reanon_core.adversary_knowledge import readings_of
 from reanon_core.attacks import algorithm
 from reanon_core.attacks.algorithm import AlgorithmAttack
-from reanon_core.bucketing import bucket_history as histories
-from reanon_core.bucketing import bucket_rows
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History
 from reanon_core.model.knowledge import Knowledge
 from reanon_core.model.ledger import Ledger
 from reanon_core.model.reading import Places, Reading
 from reanon_core.model.snapshot import Snapshot
+from reanon_core.readers import bucket_history as histories
 from reanon_core.replay import replay
 from reanon_core.techniques.cor_split.technique import CorSplit
 from reanon_core.techniques.m_invariance.technique import MInvariance
@@ -57,7 +57,7 @@ def test_people_who_are_counted_are_as_many_as_those_who_are_listed(
 ) -> None:
     """Buckets of more than eight people are large here, so that people are in large ones and in small ones."""
     monkeypatch.setattr(histories, "MOST_PEOPLE", 8)
-    monkeypatch.setattr(bucket_rows, "ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr(histories, "ROWS_AT_ONCE", at_once)
     lifespan = getattr(technique, "max_lifespan", None)
     large, several, counted = 0, 0, np.zeros(2)
     for seed in range(14):
@@ -70,7 +70,7 @@ def test_people_who_are_counted_are_as_many_as_those_who_are_listed(
         ledger = published(technique, snapshots, seed)
         if ledger is None:
             continue
-        readings = list(technique.readings(ledger))
+        readings = list(readings_of(technique, ledger))
         found = attacked(technique, ledger)
         known = replace(ledger.knowledge(), readings=lambda: with_people_listed(iter(readings), ledger, lifespan))  # noqa: B023
         assert answers(found) == answers(AlgorithmAttack().run(ledger.history(), known))
@@ -91,9 +91,9 @@ def test_a_relabelling_of_a_large_bucket_is_as_likely_as_in_a_small_one(monkeypa
             if ledger is None:
                 continue
             monkeypatch.setattr(histories, "MOST_PEOPLE", 100)
-            small = list(technique.readings(ledger))
+            small = list(readings_of(technique, ledger))
             monkeypatch.setattr(histories, "MOST_PEOPLE", 0)
-            large = list(technique.readings(ledger))
+            large = list(readings_of(technique, ledger))
             for one, other in zip(small, large, strict=True):
                 assert not other.complete
                 assert not len(other.persons)
@@ -109,7 +109,7 @@ def test_a_relabelling_of_a_large_bucket_is_as_likely_as_in_a_small_one(monkeypa
 @pytest.mark.parametrize("at_once", [100, 10**6])
 def test_two_people_who_are_certain_are_found_among_many(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The smallest leak of `filled`, beside ten thousand people of two other values."""
-    monkeypatch.setattr(bucket_rows, "ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr(histories, "ROWS_AT_ONCE", at_once)
     monkeypatch.setattr(algorithm, "PEOPLE_AT_ONCE", at_once)
     everyone = np.arange(10_005)
     a, b, c, d, e = few = (2_000, 4_001, 6_002, 8_003, 9_999)
@@ -176,5 +176,5 @@ def test_nothing_is_asked_of_the_people_but_who_they_are() -> None:
     ]
     assert all(one.qi.size == 0 and one.group is None for one in known.presences)
     history = History(ledger.history().schema, ())
-    alone = Knowledge(known.presences, readings=lambda: technique.readings(ledger))
+    alone = Knowledge(known.presences, readings=lambda: readings_of(technique, ledger))
     assert answers(AlgorithmAttack().run(history, alone)) == answers(attacked(technique, ledger))

@@ -12,10 +12,11 @@ from builders.long_lists import sampled
 from builders.random_series import changing_series, layered_series, published, tiny_ledgers, tiny_series
 from oracles.algorithm import Likelihoods, Variable, World, true_world
 
+from reanon_core.adversary_knowledge import readings_of
 from reanon_core.attacks.algorithm import relabellings as is_relabelling
-from reanon_core.bucketing.bucket_history import bucket_history
 from reanon_core.model.ledger import Ledger
 from reanon_core.model.reading import Reading
+from reanon_core.readers.bucket_history import bucket_history
 from reanon_core.techniques.cor_split.technique import CorSplit
 from reanon_core.techniques.m_invariance.technique import MInvariance
 
@@ -76,7 +77,7 @@ def require_exact(technique: Any, ledger: Ledger, likelihoods: Likelihoods, trut
     true_chance, signature = likelihoods.of(truth), likelihoods.signatures()
     assert true_chance > 0
     claims: Counter[str] = Counter()
-    for reading in technique.readings(ledger):
+    for reading in readings_of(technique, ledger):
         assert reading.unread == 0
         exact = is_relabelling(reading) & (technique.balancing == "blind" or technique.name == "m-invariance")
         listed = [rearranged(reading, at, truth, signature) for at in range(len(reading.values))]
@@ -186,7 +187,7 @@ def test_an_episode_tells_the_new_value_in_the_way_of_0_1_0_and_not_in_the_blind
 def require_relabellings(technique: Any, ledger: Ledger, likelihoods: Likelihoods, truth: World) -> Counter[str]:
     """Require that the likelihoods of relabellings are exact where values change."""
     claims: Counter[str] = Counter()
-    for reading in technique.readings(ledger):
+    for reading in readings_of(technique, ledger):
         for at in np.flatnonzero(is_relabelling(reading)).tolist():
             world = rearranged(reading, at, truth, likelihoods.signatures())
             claimed = float(reading.log_likelihood[at])

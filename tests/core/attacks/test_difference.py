@@ -14,8 +14,7 @@ from oracles.differences import banded_ledger, pairwise_exposed
 
 from reanon_core.attacks.difference import DifferenceAttack
 from reanon_core.inference.enumeration.surjections import count_surjections
-from reanon_core.inference.subtraction.difference_search import search_differences
-from reanon_core.inference.subtraction.differences import CONFLICT, NO_VALUE
+from reanon_core.inference.subtraction import CONFLICT, NO_VALUE, search_differences
 from reanon_core.inference.view.traces import traces_of
 from reanon_core.model.finding import Findings
 from reanon_core.model.history import History

@@ -11,8 +11,9 @@ from builders.random_series import published, schema, tiny_series
 from core.attacks.test_algorithm_worlds import require_exact, shares
 from oracles.algorithm import Likelihoods, true_world
 
-from reanon_core.bucketing import new_rows, partial_blocks
-from reanon_core.bucketing.partial_blocks import PartialBlock
+from reanon_core.adversary_knowledge import readings_of
+from reanon_core.bucketing import new_rows
+from reanon_core.bucketing.new_rows import PartialBlock
 from reanon_core.model.ledger import Ledger
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.techniques.m_invariance.technique import MInvariance
@@ -35,7 +36,7 @@ def frequent_series(seed: int, m: int) -> list[Snapshot]:
 @pytest.fixture
 def large_pilots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pilots of half of the rows, so that tiny tables have one with m values."""
-    monkeypatch.setattr(partial_blocks, "PILOT_SHARE", 2)
+    monkeypatch.setattr(new_rows, "PILOT_SHARE", 2)
 
 
 def partial_ledgers(technique: Any, wanted: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
@@ -64,7 +65,7 @@ def require_even(technique: Any, ledgers: Iterator[Ledger]) -> None:
     found: Counter[str] = Counter()
     for ledger in ledgers:
         found += shares(Likelihoods(technique, ledger))[0]
-        assert all(reading.unread == len(ledger.entries) for reading in technique.readings(ledger))
+        assert all(reading.unread == len(ledger.entries) for reading in readings_of(technique, ledger))
     assert found["people"] > 0
     assert found["uneven"] == 0
 

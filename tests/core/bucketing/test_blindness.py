@@ -10,16 +10,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from reanon_core.bucketing import blocks, phases
+from reanon_core.bucketing import new_rows, phases
 from reanon_core.bucketing.balancing import balance_blindly
-from reanon_core.bucketing.blocks import unblocked_rows
 from reanon_core.bucketing.bucket_split import split_buckets
 from reanon_core.bucketing.count_plan import CountPlan, assign_new_rows, balance_buckets
+from reanon_core.bucketing.division import NO_EPISODE, Roster, block_choice, partition_of_values
 from reanon_core.bucketing.eligibility import is_eligible
-from reanon_core.bucketing.episodes import block_choice, partition_of_values
 from reanon_core.bucketing.layout import lay_out
+from reanon_core.bucketing.new_rows import unblocked_rows
 from reanon_core.bucketing.phases import DividedRows, divide_rows, move_rows
-from reanon_core.bucketing.roster import NO_EPISODE, Roster
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.model.errors import Unpublishable
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
@@ -27,8 +26,7 @@ from reanon_core.model.snapshot import Snapshot
 from reanon_core.recoding.attribute_scales import grown_extent, length_scales
 from reanon_core.techniques.cor_split.bucket_partition import Buckets, partition_buckets
 from reanon_core.techniques.cor_split.technique import CorSplit
-from reanon_core.techniques.m_invariance.state import MInvarianceState
-from reanon_core.techniques.m_invariance.technique import MInvariance
+from reanon_core.techniques.m_invariance.technique import MInvariance, MInvarianceState
 
 VALUES = 5
 
@@ -268,8 +266,8 @@ def test_blocks_are_equally_likely_after_a_permutation_inside_one_of_them(
             def drawn(count: int, _: object, order: tuple[int, ...] = order) -> np.ndarray:
                 return np.array([place for place in order if place < count], np.int32)
 
-            monkeypatch.setattr(blocks, "keyed_permutation", drawn)
-            made = blocks.value_blocks(np.array(counts), np.array(known, bool), m, np.random.default_rng(0))
+            monkeypatch.setattr(new_rows, "keyed_permutation", drawn)
+            made = new_rows.value_blocks(np.array(counts), np.array(known, bool), m, np.random.default_rng(0))
             found[frozenset(made)] += 1
         return found
 

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reanon_core.bucketing.count_plan import assign_new_rows, balance_buckets
-from reanon_core.bucketing.count_record import CountRecord
+from reanon_core.bucketing.count_plan import CountRecord, assign_new_rows, balance_buckets
 from reanon_core.model.arrays import Int32
 from reanon_core.model.packing import pack, unpack
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive

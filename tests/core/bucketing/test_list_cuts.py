@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from reanon_core.bucketing import list_cuts
-from reanon_core.bucketing.list_cuts import part_depths, parts_of_list, varying
+from reanon_core.bucketing import bucket_split
+from reanon_core.bucketing.bucket_split import part_depths, parts_of_list, varying
 
 
 def by_definition(codes: np.ndarray, entries: list[int], lists: int, level: int = 0) -> list[list[int]]:
     """The parts of a list, cut with sorted() and slices."""
-    if lists * len(entries) <= list_cuts.MOST_ENTRIES or len(entries) < 2:
+    if lists * len(entries) <= bucket_split.MOST_ENTRIES or len(entries) < 2:
         return [entries]
     attribute = codes[level % len(codes)] if len(codes) else np.zeros(len(entries) + max(entries))
     ascending = sorted(entries, key=lambda entry: (attribute[entry], entry))
@@ -24,7 +24,7 @@ def by_definition(codes: np.ndarray, entries: list[int], lists: int, level: int 
 def test_parts_are_those_of_the_definition(
     attributes: int, length: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(list_cuts, "MOST_ENTRIES", most)
+    monkeypatch.setattr(bucket_split, "MOST_ENTRIES", most)
     codes = np.random.default_rng(length).integers(0, 6, (attributes, length)).astype(np.int32)
     part = parts_of_list(codes, 3)
     expected = by_definition(codes, list(range(length)), 3)
@@ -33,7 +33,7 @@ def test_parts_are_those_of_the_definition(
 
 
 def test_a_list_of_a_small_bucket_is_one_part() -> None:
-    assert part_depths(list_cuts.MOST_ENTRIES // 6, 6) == [list_cuts.MOST_ENTRIES // 6]
+    assert part_depths(bucket_split.MOST_ENTRIES // 6, 6) == [bucket_split.MOST_ENTRIES // 6]
 
 
 def test_attributes_without_a_step_are_not_cut_on() -> None:

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reanon_core.bucketing import blocks, partial_blocks
+from reanon_core.bucketing import new_rows
 from reanon_core.bucketing.eligibility import is_eligible
-from reanon_core.bucketing.partial_blocks import PartialBlock, partial_block
+from reanon_core.bucketing.new_rows import PartialBlock, partial_block
 
 Counts = tuple[int, ...]
 Outcome = tuple[tuple[int, ...], Counts] | None
@@ -27,10 +27,12 @@ VALUES, M = 4, 2
 
 def full_block(values: Any, known: int, m: int, rng: Any) -> PartialBlock | None:
     """A block of the values that are most frequent among all new rows."""
-    chosen = blocks.frequent_values(np.bincount(values, minlength=known), np.bincount(values, minlength=known) > 0, rng)
+    chosen = new_rows.frequent_values(
+        np.bincount(values, minlength=known), np.bincount(values, minlength=known) > 0, rng
+    )
     in_block = np.isin(np.arange(known), chosen[:m])
-    counts = np.bincount(values[: len(values) // partial_blocks.PILOT_SHARE], minlength=known)
-    inside = partial_blocks._inside(values, len(values) // partial_blocks.PILOT_SHARE, counts, in_block, m)
+    counts = np.bincount(values[: len(values) // new_rows.PILOT_SHARE], minlength=known)
+    inside = new_rows._inside(values, len(values) // new_rows.PILOT_SHARE, counts, in_block, m)
     return PartialBlock(tuple(sorted(chosen[:m].tolist())), inside) if inside.any() else None
 
 
@@ -58,7 +60,7 @@ def outcomes(choose: Chooser, counts: Counts, monkeypatch: pytest.MonkeyPatch) -
     for order in set(permutations(rows)):
         for draw in draws:
             drawn = partial(places_below, draw)
-            monkeypatch.setattr(blocks, "keyed_permutation", drawn)
+            monkeypatch.setattr(new_rows, "keyed_permutation", drawn)
             made = choose(np.array(order, np.int32), VALUES, M, None)
             inside = () if made is None else np.bincount(np.array(order)[made.inside], minlength=VALUES).tolist()
             found[None if made is None else (made.block, tuple(inside))] += 1
@@ -77,7 +79,7 @@ def unlike(choose: Chooser, rows: int, monkeypatch: pytest.MonkeyPatch) -> Count
     be a function of the block, of the counts of the other rows, and of how many rows are inside. That there is no block
     must be as likely for any permutation of all values.
     """
-    monkeypatch.setattr(partial_blocks, "PILOT_SHARE", 2)
+    monkeypatch.setattr(new_rows, "PILOT_SHARE", 2)
     tables = {
         tuple(Counter(chosen)[value] for value in range(VALUES))
         for chosen in combinations_with_replacement(range(VALUES), rows)
@@ -117,7 +119,7 @@ def test_the_rows_that_are_let_in_are_eligible(values: list[int], m: int, seed: 
     made = partial_block(np.array(values, np.int32), 10, m, np.random.default_rng(seed))
     if made is not None:
         assert len(made.block) == m
-        assert not made.inside[: len(values) // partial_blocks.PILOT_SHARE].any()
+        assert not made.inside[: len(values) // new_rows.PILOT_SHARE].any()
         assert set(np.array(values)[made.inside]) <= set(made.block)
         assert is_eligible(np.bincount(np.array(values)[~made.inside], minlength=10), m)
 

@@ -12,10 +12,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
+from reanon_core.adversary_knowledge import readings_of
 from reanon_core.bucketing import regions
+from reanon_core.bucketing.division import NO_EPISODE
 from reanon_core.bucketing.eligibility import is_eligible
 from reanon_core.bucketing.regions import ShownRows, allocated_slots, region_of_new_rows, relation, strongest
-from reanon_core.bucketing.roster import NO_EPISODE
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.model.arrays import MISSING
 from reanon_core.model.errors import InvalidParameter, Unpublishable
@@ -197,7 +198,7 @@ def test_a_region_that_is_not_eligible_takes_blocks_and_the_others_take_layers()
 )
 def test_releases_with_regions_keep_every_promise_and_are_not_read(technique: MInvariance | CorSplit) -> None:
     ledger = replay(technique, snapshots(5, episodes=False, people=40), np.random.default_rng(5))
-    readings = list(technique.readings(ledger))
+    readings = list(readings_of(technique, ledger))
     assert readings
     assert all(reading.unread == len(ledger.entries) for reading in readings)
 

@@ -19,7 +19,7 @@ from builders.random_series import schema
 from builders.regions import cut_small_regions
 from oracles.algorithm import planned
 
-from reanon_core.bucketing import blocks, new_rows, partial_blocks, phases
+from reanon_core.bucketing import new_rows, phases
 from reanon_core.bucketing.division import NEW
 from reanon_core.bucketing.signatures import Signature
 from reanon_core.model.errors import Unpublishable
@@ -108,7 +108,7 @@ def plan_with(technique: Any, snapshot: Snapshot, state: Any, draws: Draws) -> A
     """The plan of a release with these draws; the permutations are drawn and recorded if there are none yet."""
     rng = np.random.default_rng(int(draws.words[0]))
     columns, among, calls, here = [draws.order, draws.allocation, draws.surplus], [], [], []
-    frequent_values, enter, make_partial = blocks.frequent_values, phases.enter_new_rows, new_rows.partial_block
+    frequent_values, enter, make_partial = new_rows.frequent_values, phases.enter_new_rows, new_rows.partial_block
     make_blocks, list_blocks = new_rows.value_blocks, new_rows.blocked_rows
 
     def draw_slots(count: int, _: object) -> Any:
@@ -156,11 +156,10 @@ def plan_with(technique: Any, snapshot: Snapshot, state: Any, draws: Draws) -> A
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (blocks, partial_blocks):
-            patch.setattr(module, "frequent_values", watched)
+        patch.setattr(new_rows, "frequent_values", watched)
         patch.setattr(phases, "enter_new_rows", entered)
         patch.setattr(new_rows, "siphash_words", lambda persons, _: draws.entry[persons])
-        patch.setattr(blocks, "keyed_permutation", draw_values)
+        patch.setattr(new_rows, "keyed_permutation", draw_values)
         patch.setattr(phases, "keyed_permutation", draw_slots)
         patch.setattr(phases, "siphash_words", lambda persons, _: columns.pop(0)[persons])
         patch.setattr(bucket_partition, "siphash_words", lambda words, _: np.resize(draws.words, len(words)))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from builders.random_series import schema
 
+from reanon_core.adversary_knowledge import readings_of
 from reanon_core.model.ledger import Ledger
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.replay import replay
@@ -61,7 +62,7 @@ def test_a_person_who_was_stranded_returns_with_a_value_of_an_earlier_signature(
 
 @pytest.mark.parametrize("technique", EPISODES, ids=lambda one: one.name)
 def test_the_attack_algorithm_explains_releases_without_a_person_who_was_stranded(technique: Any) -> None:
-    readings = list(technique.readings(replayed(technique, [UNKNOWN, UNKNOWN, 1, 3], seed=0)))
+    readings = list(readings_of(technique, replayed(technique, [UNKNOWN, UNKNOWN, 1, 3], seed=0)))
     assert readings
     assert all(reading.unread == 0 and not reading.log_likelihood.any() for reading in readings)
 
@@ -72,7 +73,7 @@ def test_no_one_is_stranded_by_a_declared_value_that_no_release_has_shown(techni
     for seed in range(10):
         ledgers = [replayed(technique, [value, value], seed, declared=True) for value in (2, 3, UNKNOWN)]
         assert all(shown(ledger) == [True] * 3 for ledger in ledgers)
-        readings = [reading for ledger in ledgers for reading in technique.readings(ledger)]
+        readings = [reading for ledger in ledgers for reading in readings_of(technique, ledger)]
         assert all(reading.unread == 0 and not reading.log_likelihood.any() for reading in readings)
 
 
@@ -82,4 +83,4 @@ def test_blocks_may_show_a_declared_value_that_no_release_has_shown(name: str) -
     releases = [snapshot(dict.fromkeys((1, 2), 0), declared=True) for _ in range(2)]
     ledger = replay(technique, releases, np.random.default_rng(0))
     assert [len(np.unique(entry.release.sensitive)) for entry in ledger.entries] == [2, 2]
-    assert all(reading.unread == 0 for reading in technique.readings(ledger))
+    assert all(reading.unread == 0 for reading in readings_of(technique, ledger))

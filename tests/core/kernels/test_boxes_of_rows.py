@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from reanon_core.kernels.box_cuts import merge_small_boxes
 from reanon_core.kernels.box_index import LEAF, index_boxes, nearest_boxes
-from reanon_core.kernels.box_merge import merge_small_boxes
 
 
 @pytest.mark.parametrize("boxes", [1, 2, LEAF, LEAF + 1, 50])

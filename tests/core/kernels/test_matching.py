@@ -10,7 +10,7 @@ from oracles.worlds import cheapest
 from scipy.optimize import linear_sum_assignment
 
 from reanon_core.kernels.closures import closure_span
-from reanon_core.kernels.column_ids import column_ids
+from reanon_core.kernels.ranks import column_ids
 from reanon_core.kernels.rings import random_factors
 from reanon_core.kernels.transport import transport
 from reanon_core.model.schema import QuasiIdentifier

@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reanon_core.bucketing.roster import Roster
-from reanon_core.kernels.counting_sort import counting_order, starts_of
+from reanon_core.bucketing.division import Roster
+from reanon_core.kernels.orders import counting_order, starts_of, uniform_order
 from reanon_core.kernels.siphash import keyed_permutation, siphash_strings, siphash_words
-from reanon_core.kernels.uniform_order import uniform_order
 
 # The first and some later outputs of the authors' reference vectors: key 00 01 .. 0f, messages 00 01 .. of each length.
 REFERENCE = {0: 0x726FDB47DD0E0E31, 1: 0x74F839C593DC67FD, 8: 0x93F5F5799A932462, 15: 0xA129CA6149BE45E5}

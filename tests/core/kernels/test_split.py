@@ -11,8 +11,7 @@ from reanon_core.bucketing import bucket_split
 from reanon_core.bucketing.bucket_split import split_buckets
 from reanon_core.bucketing.layout import COUNTERFEIT, Layout
 from reanon_core.bucketing.signatures import Signatures
-from reanon_core.kernels.dense_ranks import DENSE_RANGE, dense_ranks
-from reanon_core.kernels.packed_ranks import field_width
+from reanon_core.kernels.ranks import DENSE_RANGE, dense_ranks, field_width
 from reanon_core.kernels.split import MIDDLE
 from reanon_core.model.arrays import MISSING
 from reanon_core.recoding.attribute_scales import length_scales

@@ -11,9 +11,9 @@ from oracles.metrics import total_length
 
 from reanon_core.metrics.counterfeits import CounterfeitCount
 from reanon_core.metrics.discernibility import Discernibility
-from reanon_core.metrics.domains import domains
 from reanon_core.metrics.generalization import GlobalCertaintyPenalty, LossMetric, NormalizedCertaintyPenalty
 from reanon_core.metrics.group_size import AverageGroupSize
+from reanon_core.metrics.published_part import domains
 from reanon_core.model.arrays import MISSING
 from reanon_core.model.ledger import Entry
 from reanon_core.model.schema import Kind, QuasiIdentifier, Schema, Sensitive

@@ -13,7 +13,7 @@ from oracles.builders import Member, entry_of, plain_schema, random_entry
 from oracles.metrics import estimated_count, true_count, workload_error
 
 from reanon_core.catalog import build_technique
-from reanon_core.metrics import domains, published_groups, query_error
+from reanon_core.metrics import published_groups, published_part, query_error
 from reanon_core.metrics.discernibility import Discernibility
 from reanon_core.metrics.generalization import GlobalCertaintyPenalty
 from reanon_core.metrics.group_size import AverageGroupSize
@@ -178,6 +178,6 @@ def test_a_release_that_is_read_in_parts_has_the_same_errors_to_the_last_bit(
     metric = CountingQueryError(queries=50, theta=0.5)
     whole = metric.relative_errors(entry, np.random.default_rng(0))
     with pytest.MonkeyPatch.context() as patch:
-        for module in (published_groups, query_error, domains):
+        for module in (published_groups, query_error, published_part):
             patch.setattr(module, "PART", rows)
         assert metric.relative_errors(entry, np.random.default_rng(0)).tobytes() == whole.tobytes()

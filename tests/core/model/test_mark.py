@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reanon_core.model.erasure import SPARE_BITS, Mark, cut, marked
 from reanon_core.model.errors import Refused
-from reanon_core.model.mark import SPARE_BITS, Mark, cut, marked
 
 words = st.integers(-(2**63), 2**63 - 1)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from reanon_core import bucketing
-from reanon_core.bucketing import list_cuts
+from reanon_core.bucketing import bucket_split
 from reanon_core.engine.column_folder import ColumnFolder
 from reanon_core.engine.engine import EmbeddedEngine
 from reanon_core.model.arrays import MISSING
@@ -165,7 +165,7 @@ def test_partial_blocks(tmp_path: Path, regions: list[int], balancing: Any, cut:
 
 @pytest.mark.parametrize("most", [1 << 18, 60])
 def test_padding(tmp_path: Path, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(list_cuts, "MOST_ENTRIES", most)
+    monkeypatch.setattr(bucket_split, "MOST_ENTRIES", most)
     done = compare(MInvariance(m=3, not_eligible="pad"), snapshots(13, 150, frequent=0.5), tmp_path, 40)
     assert len(done) == 4
     assert all(one.auxiliary.total > 0 for one in done)
@@ -189,7 +189,7 @@ def at_home(series: Iterator[Snapshot]) -> Iterator[Snapshot]:
 
 @pytest.mark.parametrize("most", [12, 60, 200])
 def test_buckets_that_are_too_large_are_cut_alike(tmp_path: Path, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(list_cuts, "MOST_ENTRIES", most)
+    monkeypatch.setattr(bucket_split, "MOST_ENTRIES", most)
     assert len(compare(MInvariance(m=3), snapshots(4, 200), tmp_path, 64)) == 4
 
 
@@ -262,7 +262,7 @@ def test_what_needs_memory_is_named(technique: MInvariance | Mondrian, said: str
 @pytest.mark.parametrize("seed", range(30))
 def test_many_series(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(seed)
-    monkeypatch.setattr(list_cuts, "MOST_ENTRIES", int(rng.integers(10, 400)))
+    monkeypatch.setattr(bucket_split, "MOST_ENTRIES", int(rng.integers(10, 400)))
     balancing = ("blind", "median", "filled")[seed % 3]
     technique = MInvariance(m=int(rng.integers(2, 6)), balancing=balancing, on_sensitive_change="episode")
     series = snapshots(seed, int(rng.integers(1, 400)), changes=bool(seed % 2))

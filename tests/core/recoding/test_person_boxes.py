@@ -11,8 +11,7 @@ from reanon_core.model.packing import pack, unpack
 from reanon_core.model.plan import PersonBoxes
 from reanon_core.model.release import covers
 from reanon_core.model.schema import Ends, Missing, QuasiIdentifier, Schema, Sensitive
-from reanon_core.recoding.cohorts import Cohorts, People
-from reanon_core.recoding.person_boxes import box_people, cohort_size
+from reanon_core.recoding.person_boxes import Cohorts, People, box_people, cohort_size
 
 
 def schema(*columns: QuasiIdentifier) -> Schema:

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from builders.series import SERIES, people, write_series
 
+from reanon_core.model.erasure import Mark
 from reanon_core.model.errors import OutOfOrder
-from reanon_core.model.mark import Mark
 from reanon_dagster import open_series
 from reanon_dagster.cli import main
 from reanon_dagster.releasing import erasure

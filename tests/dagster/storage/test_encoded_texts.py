@@ -13,7 +13,7 @@ from reanon_core.model.history import Published
 from reanon_core.model.release import ALL_MISSING, NONE_MISSING, Auxiliary, Boxes, Release
 from reanon_core.model.schema import Kind, Missing, QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.taxonomy import Taxonomy
-from reanon_core.tables import encoded_texts
+from reanon_core.tables import arrow_columns
 from reanon_core.tables.release_table import PART_ROWS, published_tables, release_parts
 from reanon_dagster.storage.published_folder import write_files
 
@@ -79,6 +79,6 @@ def test_several_parts_and_long_texts(tmp_path, length: int) -> None:
 
 def test_the_list_of_a_part_has_its_own_values_in_the_order_of_its_rows() -> None:
     values = pa.array(["never", "late", None, "early"])
-    column = encoded_texts.encoded_texts(values, np.array([3, 2, 1, 3], np.int32))
+    column = arrow_columns.encoded_texts(values, np.array([3, 2, 1, 3], np.int32))
     assert column.dictionary.to_pylist() == ["early", "late"]
     assert column.to_pylist() == ["early", None, "late", "early"]

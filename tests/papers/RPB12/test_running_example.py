@@ -17,13 +17,12 @@ from papers.RPB12.example import (
 )
 from reanon_core.attacks.background import BackgroundAttack
 from reanon_core.checks.js_divergence import divergences
-from reanon_core.inference.bayes.beliefs import Beliefs
+from reanon_core.finding_truth import adversary_gain
+from reanon_core.inference.bayes.beliefs import Beliefs, Observation
 from reanon_core.inference.bayes.posteriors import posteriors
-from reanon_core.inference.bayes.revision import Observation
 from reanon_core.inference.bayes.transition_counts import TransitionCounts, automaton_of, windows
 from reanon_core.kernels.group_distances import distributions, jensen_shannon
 from reanon_core.kernels.hilbert import hilbert_indices
-from reanon_core.metrics.adversary_gain import adversary_gain
 
 RBK = np.array([[0.31, 0.05], [0.02, 0.31]])
 PAIR, BOTH = np.zeros(2, np.int32), np.ones((1, 2), np.int64)

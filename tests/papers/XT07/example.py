@@ -5,11 +5,11 @@ The rows of Ray to Vince are garbled in our copy of Table 2a and are taken from 
 
 import numpy as np
 
-from reanon_core.bucketing.roster import Roster
+from reanon_core.bucketing.division import Roster
 from reanon_core.bucketing.signatures import Signatures
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
-from reanon_core.techniques.m_invariance.state import MInvarianceState
+from reanon_core.techniques.m_invariance.technique import MInvarianceState
 
 # Buckets are balanced in ascending order of their signatures. The paper's result needs {dys, gas} before
 # {dys, flu, gas}, so the values are numbered in this order; no numbering gives all four buckets in the paper's order.

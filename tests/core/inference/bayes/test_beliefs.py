@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.beliefs import expected_by_sequences, mined_row, posterior_by_configurations
 
-from reanon_core.inference.bayes.beliefs import Beliefs
+from reanon_core.inference.bayes.beliefs import Beliefs, Observation
 from reanon_core.inference.bayes.posteriors import posteriors
-from reanon_core.inference.bayes.revision import Observation
 from reanon_core.inference.bayes.transition_counts import TransitionCounts, automaton_of, renumber_windows, windows
 from reanon_core.model.background import Automaton, Background
 from reanon_core.model.errors import InvalidParameter, Unpublishable

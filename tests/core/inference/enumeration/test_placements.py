@@ -4,7 +4,7 @@ from math import factorial
 
 import pytest
 
-from reanon_core.inference.enumeration.placements import Budget, Option, RowCounts, count_placements
+from reanon_core.inference.enumeration.surjections import Budget, Option, RowCounts, count_placements
 from reanon_core.model.errors import InvalidParameter
 
 MANY = 1_500

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from reanon_core.techniques.bpg.monotonicity import not_monotonous
+from reanon_core.techniques.bpg.technique import not_monotonous
 
 TABLE = (0, 0, 0, 1, 1, 2)
 

@@ -13,7 +13,7 @@ from reanon_core.checks.atoms import Atoms
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.publishing import publish
 from reanon_core.replay import publications
-from reanon_core.techniques.bpg.survival import published_shares
+from reanon_core.techniques.bpg.notes import published_shares
 from reanon_core.techniques.bpg.technique import Bpg
 
 LONG = {"pool": "stored", "together": 0.4, "variant": "union"}

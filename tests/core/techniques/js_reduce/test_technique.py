@@ -9,7 +9,7 @@ from oracles.beliefs import consecutive_groups, divergence, moved_earth
 
 from reanon_core.catalog import own_checks
 from reanon_core.kernels.group_distances import EQUAL, HIERARCHICAL, ORDERED, Ground, distributions, earth_mover
-from reanon_core.kernels.hilbert_groups import Groups, NearbyGroups, Thresholds, View, hilbert_groups, merge_leftovers
+from reanon_core.kernels.hilbert import Groups, NearbyGroups, Thresholds, View, hilbert_groups, merge_leftovers
 from reanon_core.model.background import Background, Classes
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Unpublishable
 from reanon_core.model.ledger import Entry

@@ -20,8 +20,7 @@ from reanon_core.model.publication import Publication
 from reanon_core.model.schema import QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.publishing import publish
-from reanon_core.techniques.m_invariance.state import MInvarianceState
-from reanon_core.techniques.m_invariance.technique import MInvariance
+from reanon_core.techniques.m_invariance.technique import MInvariance, MInvarianceState
 
 VALUES = 6
 

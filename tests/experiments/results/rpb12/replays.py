@@ -12,8 +12,8 @@ from populations import careers, exams
 
 from reanon_core.attacks.background import BackgroundAttack
 from reanon_core.catalog import METRICS
+from reanon_core.finding_truth import Gain, gains
 from reanon_core.inference.bayes.transition_counts import TransitionCounts, automaton_of, truncate_memory
-from reanon_core.metrics.adversary_gain import Gain, gains
 from reanon_core.model.background import Automaton, Background
 from reanon_core.model.errors import Unpublishable
 from reanon_core.model.ledger import Entry, Ledger

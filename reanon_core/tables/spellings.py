@@ -13,14 +13,15 @@ import numpy as np
 from reanon_core.model.arrays import Bool, Int64
 from reanon_core.tables.ids import People, ascending_order, pseudonyms
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 INVISIBLE = "Cf"
 """The Unicode category of characters without a shape, such as a soft hyphen."""
 MARKERS = frozenset({"nan", "na", "n/a", "#n/a", "<na>", "nat", "null", "(null)"})
 """The spellings of no value that pandas, R, spreadsheets and databases write."""
 NONE = "None"
 """The same of Python. In lower case it may be an answer, such as the illness of a healthy person."""
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 WHOLE = r"^([0-9]+)\.0*$"
 """A whole number as frames write it if some of the column is missing: 7.0."""

@@ -7,9 +7,14 @@ from typing import ClassVar
 import numpy as np
 
 from reanon_core.inference.bayes.beliefs import Beliefs, Mode, Observation
-from reanon_core.inference.bayes.posteriors import Posterior, posteriors
+from reanon_core.inference.bayes.posteriors import (
+    Memberships,
+    Posterior,
+    omega_over_groups,
+    possible_memberships,
+    posteriors,
+)
 from reanon_core.inference.bayes.transition_counts import GroupFrequencies, automaton_of, estimate_knowledge
-from reanon_core.inference.bayes.uncertain_groups import Memberships, omega_over_groups, possible_memberships
 from reanon_core.inference.view.value_sets import highest_value, sensitive_releases
 from reanon_core.model.arrays import Float64, Int64
 from reanon_core.model.errors import InvalidParameter, Problem

@@ -13,14 +13,15 @@ from reanon_core.estimate.totals import Quantity, Total
 from reanon_core.model.arrays import Bool, Float64
 from reanon_core.model.errors import InvalidParameter, Problem
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 INSIDE = 0.999
 """A box lies in a region if so much of it does."""
 NARROW = 0.1
 """If less than this part of an answer comes from boxes that lie in the region, the region is narrower than they are."""
 WIDE = 0.5
 """An interval that reaches further than this part of the answer to one side is wide."""
-if TYPE_CHECKING:
-    import pandas as pd
 
 QUANTILE_STEPS = 64
 """At most so many places are tried before a quantile is interpolated."""

@@ -12,9 +12,10 @@ from reanon_core.estimate.units import read_axes, units_of_groups, units_of_peop
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.published_columns import COUNT, GROUP_ID
 
-SUFFIXES = ("_min", "_max", "_missing")
 if TYPE_CHECKING:
     import pyarrow as pa
+
+SUFFIXES = ("_min", "_max", "_missing")
 
 WORLDS = 2
 """The least number of worlds that a release without groups keeps possible, if the manifest does not say."""

@@ -7,9 +7,8 @@ from papers.RPB12.example import ALICE, BCM_POS, HISTORY, KNOWLEDGE, second_entr
 from reanon_core.attacks import background
 from reanon_core.attacks.background import BackgroundAttack
 from reanon_core.finding_truth import adversary_gain
-from reanon_core.inference.bayes.posteriors import posteriors
+from reanon_core.inference.bayes.posteriors import Memberships, omega_over_groups, possible_memberships, posteriors
 from reanon_core.inference.bayes.transition_counts import GroupFrequencies, estimate_knowledge
-from reanon_core.inference.bayes.uncertain_groups import Memberships, omega_over_groups, possible_memberships
 from reanon_core.model.arrays import MISSING
 from reanon_core.model.background import Background, Classes
 from reanon_core.model.errors import InvalidParameter

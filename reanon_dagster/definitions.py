@@ -14,6 +14,7 @@ from reanon_dagster.assets.described import described_assets
 from reanon_dagster.assets.release import build_release
 from reanon_dagster.assets.series_assets import SeriesAssets
 from reanon_dagster.automation import cadence_schedule, release_job, triggers
+from reanon_dagster.ledger_sensor import ledger_job, ledger_sensor
 from reanon_dagster.resources import ENVIRONMENT, SeriesEnvironment
 from reanon_dagster.series.series_file import FILE, find_series, load_series
 
@@ -35,9 +36,9 @@ def series_definitions(path: Path, environment: SeriesEnvironment = ENVIRONMENT)
     return dg.Definitions(
         assets=[build_release(assets), *described_assets(assets)],
         asset_checks=[build_audit(assets), *build_on_time(assets)],
-        jobs=[job, *check_jobs],
+        jobs=[job, ledger_job(assets), *check_jobs],
         schedules=[*([schedule] if schedule else []), *check_schedules],
-        sensors=triggers(assets, job),
+        sensors=[*triggers(assets, job), ledger_sensor(assets, job)],
         resources={"series_environment": environment},
     )
 

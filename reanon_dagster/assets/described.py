@@ -41,6 +41,7 @@ What the releases reveal and what they are worth: all releases so far are attack
 background knowledge that the technique assumes, and the usefulness of this release is measured. Numbers only; no person
 is named.
 """
+DESCRIBED = ("snapshot", "state", "evidence")
 DATA_VERSION = "dagster/data_version"
 """The tag in which Dagster keeps the data version of a materialization."""
 WITHOUT_ATTACKS = "-ledger"

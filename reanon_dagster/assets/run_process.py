@@ -7,6 +7,8 @@ from pathlib import Path
 
 TAG = "reanon/process"
 """The run's tag: machine, start of the machine, process, start of the process."""
+SERIES = "reanon/series"
+"""The tag of a run that names its series."""
 PROC = Path("/proc")
 
 

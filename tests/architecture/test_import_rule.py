@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 # Higher may import lower; rooms on one line may not import each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("reanon_dagster.definitions",),
+    ("reanon_dagster.ledger_sensor",),
     ("reanon_dagster.automation",),
     ("reanon_dagster.asset_checks.standalone",),
     ("reanon_dagster.assets",),

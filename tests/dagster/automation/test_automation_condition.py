@@ -108,11 +108,12 @@ def test_a_release_that_a_command_published_is_waited_for_until_it_is_materializ
 
 def test_a_series_has_no_condition_unless_its_file_chooses_one(tmp_path: Path) -> None:
     for name, text, sensors in (
-        ("chosen", SERIES + CONDITION, ["clinic_automation", "clinic_snapshot_landed"]),
-        ("not", SERIES, ["clinic_snapshot_landed"]),
+        ("chosen", SERIES + CONDITION, ["clinic_automation", "clinic_ledger", "clinic_snapshot_landed"]),
+        ("not", SERIES, ["clinic_ledger", "clinic_snapshot_landed"]),
     ):
         repository = series_definitions(write_series(tmp_path / name, text=text)).get_repository_def()
         node = repository.asset_graph.get(dg.AssetKey(["clinic", "release"]))
         assert (node.automation_condition is not None) == (name == "chosen")
         assert sorted(one.name for one in repository.sensor_defs) == sensors
-        assert all(one.default_status is dg.DefaultSensorStatus.STOPPED for one in repository.sensor_defs)
+        running = [one.name for one in repository.sensor_defs if one.default_status is dg.DefaultSensorStatus.RUNNING]
+        assert running == ["clinic_ledger"]

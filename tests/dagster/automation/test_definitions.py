@@ -244,12 +244,14 @@ def test_every_asset_links_to_its_series_file_and_the_release_to_its_code(tmp_pa
     ],
     ids=["cadence", "cron", "names"],
 )
-def test_schedule_and_sensor_are_off_by_default(tmp_path: Path, text: str, schedules: dict[str, str]) -> None:
+def test_what_publishes_is_off_by_default(tmp_path: Path, text: str, schedules: dict[str, str]) -> None:
     repository = series_definitions(write_series(tmp_path, text=text)).get_repository_def()
     assert {one.name: one.cron_schedule for one in repository.schedule_defs} == schedules
-    assert [one.name for one in repository.sensor_defs] == ["clinic_snapshot_landed"]
+    assert {one.name: one.default_status.value for one in repository.sensor_defs} == {
+        "clinic_snapshot_landed": "STOPPED",
+        "clinic_ledger": "RUNNING",  # it publishes nothing
+    }
     assert all(one.default_status is dg.DefaultScheduleStatus.STOPPED for one in repository.schedule_defs)
-    assert all(one.default_status is dg.DefaultSensorStatus.STOPPED for one in repository.sensor_defs)
     for trigger in (*repository.schedule_defs, *repository.sensor_defs):
         assert trigger.job_name == ("clinic_on_time" if "on_time" in trigger.name else "clinic_release")
 

@@ -65,7 +65,9 @@ def test_a_broken_series_becomes_an_asset_and_the_other_components_load(
     assert "m must be a whole number of at least 2" in shown["wrong"]
     assert "unexpected DagsterInvalidDefinitionError" in shown["unforeseen"]
     assert "invalid series file absent/series.yaml" in caplog.text
-    assert {job.name for job in definitions.jobs or ()} == {"clinic_release", "ward_release"}
+    assert {job.name for job in definitions.jobs or ()} == {
+        f"{name}_{job}" for name in ("clinic", "ward") for job in ("release", "ledger")
+    }
 
 
 def test_two_invalid_files_of_one_folder_are_two_assets(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("reanon_dagster.definitions",),
     ("reanon_dagster.ledger_sensor",),
-    ("reanon_dagster.automation",),
+    ("reanon_dagster.automation", "reanon_dagster.published_releases"),
     ("reanon_dagster.asset_checks.standalone",),
     ("reanon_dagster.assets",),
     ("reanon_dagster.asset_checks", "reanon_dagster.partitions", "reanon_dagster.resources"),

@@ -61,7 +61,7 @@ def broken_definitions(path: Path, errors: Sequence[str]) -> dg.Definitions:
     spec = dg.AssetSpec(
         dg.AssetKey([group, "broken"]),
         group_name=group,
-        description=f"**{path.parent.name}/{path.name} is invalid and was not loaded.**\n\n"
+        description=f"{path.parent.name}/{path.name} is invalid and was not loaded.\n\n"
         + "\n".join(f"- {sentence}" for sentence in errors),
     )
     return dg.Definitions(assets=[spec])

@@ -27,14 +27,14 @@ from reanon_dagster.storage.records import ReleaseRecord
 from reanon_dagster.storage.series_store import read_state_summary
 
 SNAPSHOT = """
-The table of people at one time, as the source has it: **private**. Nothing of it is stored here. `release` reads it,
+The table of people at one time, as the source has it: private. Nothing of it is stored here. release reads it,
 checks it and records here how many people it has. Once its release is published a snapshot is frozen: any other is
 refused.
 """
 STATE = """
-What the series remembers after a release, so that the next one gives no one away: **private**, in the store. Each
-release depends on the state of the release before. `release` writes it, in the same transaction as the release; the
-arrow from `release` to `state` cannot be drawn, because Dagster allows no circle between two assets.
+What the series remembers after a release, so that the next one gives no one away: private, in the store. Each
+release depends on the state of the release before. release writes it, in the same transaction as the release; the
+arrow from release to state cannot be drawn, because Dagster allows no circle between two assets.
 """
 EVIDENCE = """
 What the releases reveal and what they are worth: all releases so far are attacked together, with the strongest

@@ -20,7 +20,7 @@ from reanon_dagster.assets.check_results import (
 )
 from reanon_dagster.assets.described import DESCRIBED, data_version, descriptions, known_version, release_description
 from reanon_dagster.assets.metadata import NOTHING_TO_DO, Metadata, peak_memory, remarks
-from reanon_dagster.assets.run_process import SERIES, TAG, this_process
+from reanon_dagster.assets.run_process import RELEASE, SERIES, TAG, this_process
 from reanon_dagster.assets.series_assets import SeriesAssets, code_references, refusals_as_failures
 from reanon_dagster.partitions import may_depend_on_itself, previous_release
 from reanon_dagster.releasing.release import publish_release
@@ -73,8 +73,8 @@ def build_release(assets: SeriesAssets) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, config: ReleaseConfig, series_environment: SeriesEnvironment
     ) -> Made:
         name = assets.series.calendar.release_of(context.partition_key) if context.has_partition_key else ""
-        if process := this_process():
-            context.instance.add_run_tags(context.run.run_id, {TAG: process, SERIES: assets.name})
+        tags = {SERIES: assets.name, RELEASE: name, TAG: this_process()}
+        context.instance.add_run_tags(context.run.run_id, {tag: text for tag, text in tags.items() if text})
         asked = {one.name for one in context.selected_asset_check_keys}
         with refusals_as_failures(about=name):
             try:

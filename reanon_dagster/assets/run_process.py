@@ -7,8 +7,8 @@ from pathlib import Path
 
 TAG = "reanon/process"
 """The run's tag: machine, start of the machine, process, start of the process."""
-SERIES = "reanon/series"
-"""The tag of a run that names its series."""
+SERIES, RELEASE = "reanon/series", "reanon/release"
+"""The tags of a run that name its series and its release: a quarter is 2024-Q2 there."""
 PROC = Path("/proc")
 
 
@@ -17,8 +17,10 @@ def this_process() -> str | None:
     return _described(os.getpid())
 
 
-def is_gone(tag: str) -> bool:
-    """Whether the process of a tag has ended. A process of another machine counts as alive."""
+def is_gone(tag: str | None) -> bool:
+    """Whether the process of a tag has ended. One that is not known, or of another machine, counts as alive."""
+    if tag is None:
+        return False
     node, _, process, _ = tag.split(" ")
     return node == platform.node() and _described(int(process)) != tag
 

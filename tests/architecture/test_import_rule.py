@@ -208,6 +208,13 @@ def loaded_by(statement: str) -> set[str]:
     )
 
 
+def test_no_module_imports_what_is_private_in_dagster() -> None:
+    found = {name: [one for one in imports(path) if one.startswith("dagster")] for name, path in MODULES.items()}
+    assert sum(map(len, found.values())) > 10
+    private = {name: one for name, told in found.items() for one in told if one != "dagster"}
+    assert private == {}
+
+
 def test_the_core_loads_none_of_the_heavy_packages() -> None:
     assert not loaded_by("import reanon_core.catalog, reanon_core.replay, reanon_core.publishing") & HEAVY
 

@@ -35,7 +35,7 @@ $(VENV)/.packages: $(LOCKS) requirements-pycanon.lock pyproject.toml
 $(VENV)/.first-kernels: $(VENV)/.packages $(COMPILED)
 	@echo "2 of 2: compiling the numerical kernels that the demo needs (less than a minute, once)"
 	@find reanon_core -name '*.nb[ic]' -delete
-	@$(BIN)/python -m reanon_core.precompile m-invariance mondrian "decoupled form"
+	@$(BIN)/python -m reanon_core.precompile m-invariance cor-split mondrian "decoupled form"
 	@touch $(VENV)/.first-kernels
 
 $(STAMP): $(VENV)/.first-kernels

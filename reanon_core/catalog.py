@@ -20,12 +20,10 @@ from reanon_core.attacks.subsets import SubsetsAttack
 from reanon_core.attacks.worlds import WorldsAttack
 from reanon_core.checks.atoms import Atoms
 from reanon_core.checks.hc_safety import HcSafety
-from reanon_core.checks.historical_safety import HistoricalSafety
 from reanon_core.checks.js_divergence import JsDivergence
 from reanon_core.checks.k_anonymity import KAnonymity
 from reanon_core.checks.k_over_history import KOverHistory
 from reanon_core.checks.l_diversity import LDiversity
-from reanon_core.checks.linear import Linear
 from reanon_core.checks.m_invariance import MInvariance as MInvarianceCheck
 from reanon_core.checks.m_uniqueness import MUniqueness
 from reanon_core.checks.possible_worlds import PossibleWorlds
@@ -97,8 +95,6 @@ CHECKS: dict[str, type[Check]] = {
     "atoms": Atoms,
     "weak-m-invariance": WeakMInvariance,
     "hc-safety": HcSafety,
-    "historical-safety": HistoricalSafety,
-    "linear": Linear,
     "js-divergence": JsDivergence,
     "possible-worlds": PossibleWorlds,
 }
@@ -130,9 +126,11 @@ SINGLE_RELEASE_TECHNIQUE = "mondrian"
 EXCLUDED_ATTACKS: dict[str, frozenset[str]] = {
     "m-invariance": frozenset({"intersection"}),
     "weak-m-invariance": frozenset({"intersection"}),
-    "historical-safety": frozenset({"intersection"}),
+    "hc-safety": frozenset({"intersection"}),
 }
-"""The attacks that expose no one where this check holds in every release: a person's whole signature stays possible."""
+"""The attacks that expose no one where this check holds in every release: a person's whole signature stays possible.
+
+hc-safety is promised with m only."""
 
 METRICS: dict[str, type[Metric]] = {
     "query-error": CountingQueryError,

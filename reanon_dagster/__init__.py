@@ -1,7 +1,8 @@
 """The product around the core: series files, the store, the command and the Dagster assets.
 
 From Python, `open_series("series.yaml")` opens a series on disk, and `open_release("published/…")` answers questions
-from what was published. In a `dg` project, `SeriesComponent` wraps a series.
+from what was published. In a `dg` project, `SeriesComponent` wraps a series; assets of
+your own build on it with `release_partitions`, `release_of`, `PublishedReleases` and `each_release`.
 """
 
 from importlib import import_module
@@ -19,6 +20,10 @@ HOMES = {
     "open_release": "reanon_dagster.release_reader",
     "open_releases": "reanon_dagster.release_reader",
     "release_view": "reanon_dagster.release_reader",
+    "PublishedReleases": "reanon_dagster.published_releases",
+    "each_release": "reanon_dagster.published_releases",
+    "release_of": "reanon_dagster.published_releases",
+    "release_partitions": "reanon_dagster.published_releases",
     "SeriesComponent": "reanon_dagster.definitions",
 }
 """Where each exported name is defined. A name is imported when it is used: the command must load none of them."""

@@ -1,6 +1,6 @@
 """Jobs, schedules and sensors of a series. The store alone decides which release is next."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import dagster as dg
 
@@ -13,14 +13,13 @@ from reanon_dagster.resources import SeriesEnvironment
 from reanon_dagster.series.calendar import CronCalendar, RegularCalendar
 from reanon_dagster.sources.snapshot_location import snapshot_version
 
-if TYPE_CHECKING:
-    from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition as Job
-
+Job = Any
+"""What `dg.define_asset_job` gives: Dagster has no public name for it."""
 EVERY = 60
 """Seconds between two runs of the sensor."""
 
 
-def release_job(assets: SeriesAssets) -> "Job":
+def release_job(assets: SeriesAssets) -> Job:
     """The job that makes one release."""
     return dg.define_asset_job(
         f"{assets.name}_release",
@@ -58,7 +57,7 @@ def next_request(assets: SeriesAssets, environment: SeriesEnvironment) -> dg.Run
     )
 
 
-def landing_sensor(assets: SeriesAssets, job: "Job") -> dg.SensorDefinition:
+def landing_sensor(assets: SeriesAssets, job: Job) -> dg.SensorDefinition:
     """Requests the next release when its snapshot has landed. It is off by default."""
 
     @dg.sensor(
@@ -101,7 +100,7 @@ def report_sensor(assets: SeriesAssets) -> dg.SensorDefinition:
     return snapshot_landed
 
 
-def triggers(assets: SeriesAssets, job: "Job") -> list[dg.SensorDefinition]:
+def triggers(assets: SeriesAssets, job: Job) -> list[dg.SensorDefinition]:
     """The sensors of a series: one that requests releases, or one that reports snapshots and one for the condition."""
     if assets.series.config.automation == "sensor":
         return [landing_sensor(assets, job)]
@@ -115,7 +114,7 @@ def triggers(assets: SeriesAssets, job: "Job") -> list[dg.SensorDefinition]:
     return [report_sensor(assets), condition]
 
 
-def cadence_schedule(assets: SeriesAssets, job: "Job") -> dg.ScheduleDefinition | None:
+def cadence_schedule(assets: SeriesAssets, job: Job) -> dg.ScheduleDefinition | None:
     """Requests the next release six hours after its period has ended. It is off by default."""
     calendar = assets.series.calendar
     if isinstance(calendar, RegularCalendar):

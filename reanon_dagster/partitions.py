@@ -6,6 +6,7 @@ from datetime import date, datetime
 
 import dagster as dg
 
+from reanon_core.model.errors import InvalidParameter
 from reanon_dagster.series.calendar import Calendar, CronCalendar, NamedCalendar, RegularCalendar
 
 DAY = "%Y-%m-%d"
@@ -37,6 +38,8 @@ def partitions_of(calendar: Calendar) -> dg.PartitionsDefinition[str]:
     days = _days(calendar.names)
     if days is not None:
         return _day_windows(days)
+    if (periods := _periods(calendar.names)) is not None:
+        return _period_windows(periods, len(calendar.names))
     return dg.StaticPartitionsDefinition([calendar.partition_key(name) for name in calendar.names])
 
 
@@ -62,14 +65,43 @@ def _days(names: Sequence[str]) -> list[date] | None:
     return days if days == sorted(days) and [day.isoformat() for day in days] == list(names) else None
 
 
+def _periods(names: Sequence[str]) -> RegularCalendar | None:
+    """The calendar of names that are months or years, each following the one before; else None."""
+    for cadence in FORMATS:
+        try:
+            calendar = RegularCalendar.of(cadence, names[0])
+        except InvalidParameter:
+            continue
+        if all(calendar.at(place) == name for place, name in enumerate(names)):
+            return calendar
+    return None
+
+
+def _period_windows(calendar: RegularCalendar, count: int) -> dg.TimeWindowPartitionsDefinition:
+    """Windows that are the first so many periods of a calendar; a name is always due, even if it is in the future."""
+    return dg.TimeWindowPartitionsDefinition(
+        start=calendar.first,
+        end=calendar.at(count),
+        fmt=FORMATS[calendar.cadence.name],
+        cron_schedule=CRON[calendar.cadence.name],
+        end_offset=count,
+    )
+
+
 def _day_windows(days: Sequence[date]) -> dg.TimeWindowPartitionsDefinition:
     """Windows that begin on the days of releases only, so that the previous window is the previous release.
 
     They tick on the listed days of every month, and the other ticks are excluded: each check and asset has a copy of
-    the exclusions, and Dagster sends all of them in one message.
+    the exclusions, and Dagster sends all of them in one message. Dagster 1.13 loses ticks around the 29th of February;
+    with a 29th, they tick every day.
     """
-    listed = ",".join(map(str, sorted({day.day for day in days})))
-    cron = CronCalendar.of(f"0 0 {listed} * *", days[0].isoformat())
+    listed = sorted({day.day for day in days})
+    return _windows_on(days, CRON["daily"] if 29 in listed else f"0 0 {','.join(map(str, listed))} * *")
+
+
+def _windows_on(days: Sequence[date], expression: str) -> dg.TimeWindowPartitionsDefinition:
+    """Windows that begin on those ticks of a schedule that are days of releases."""
+    cron = CronCalendar.of(expression, days[0].isoformat())
     chosen = set(days)
     ticks = [date.fromisoformat(tick) for tick in cron.due(days[-1])]
     return dg.TimeWindowPartitionsDefinition(

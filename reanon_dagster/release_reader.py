@@ -26,7 +26,7 @@ def open_release(
     """
     folder = Path(folder)
     own = _json(folder / DICTIONARY) or {}
-    manifest, tables = _json(folder / MANIFEST), _tables(folder, own)
+    manifest, tables = _json(folder / MANIFEST), published_tables(folder)
     if manifest is None or not tables:
         raise InvalidParameter(Problem("the folder", f"hold {MANIFEST} and the tables of a release", str(folder)))
     dictionary = own or _json(folder.parent / DICTIONARY) or {}
@@ -59,7 +59,7 @@ def open_releases(
 def release_view(folder: str | Path) -> str:
     """The SQL of a DuckDB view with a weight for each row of a published release."""
     dictionary = _json(Path(folder) / DICTIONARY) or {}
-    tables = _tables(Path(folder), dictionary)
+    tables = published_tables(Path(folder))
     names = [path.name for path in Path(folder).iterdir()]
     listed = tables.get("values", tables.get("table"))
     columns = dictionary.get("reanon", {}).get("columns", {})
@@ -68,12 +68,13 @@ def release_view(folder: str | Path) -> str:
     return weighted_view(names, [] if listed is None else listed.column_names, sensitive=sensitive, types=types)
 
 
-def _tables(folder: Path, dictionary: Mapping[str, Any]) -> "dict[str, pa.Table]":
-    """The tables that are there, from parquet where there is one."""
+def published_tables(folder: Path) -> "dict[str, pa.Table]":
+    """The tables of a published release that are there, from parquet where there is one."""
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.parquet
 
+    dictionary = _json(folder / DICTIONARY) or {}
     kinds = {"string": pa.string(), "integer": pa.int64(), "number": pa.float64(), "date": pa.date32()}
     found = {}
     for name in TABLES:

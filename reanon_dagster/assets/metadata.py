@@ -1,27 +1,31 @@
 """What Dagster shows of a release: aggregates, schema, lineage, history. Never a row, never a person."""
 
-import base64
-import json
 import resource
 from collections.abc import Mapping, Sequence
 from typing import Any
-from xml.sax.saxutils import escape
 
 import dagster as dg
 
 from reanon_core.model.published_columns import PublishedColumn, Role, published_columns
-from reanon_core.model.schema import Kind, Schema
+from reanon_core.model.schema import Kind, Missing, Schema
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.query_error import MEANING, RELATIONS_MEANING, utility
 from reanon_dagster.series.series import Series
-from reanon_dagster.storage.published_folder import MANIFEST
 from reanon_dagster.storage.records import ReleaseRecord, StateSummary
 
 Metadata = dict[str, Any]
 TYPES = {Kind.NUMERIC: "number", Kind.DATE: "date", Kind.CATEGORICAL: "string"}
 RECENT = 30
-"""The number of releases in the picture of the history, at most."""
+"""The number of releases in the history, at most."""
+WIDEST = 20
+"""The length of the longest bar in the history."""
 NOTHING_TO_DO = {"nothing to do": "published, same snapshot"}
+ROLES = {
+    Role.GROUP: "group",
+    Role.SENSITIVE: "sensitive",
+    Role.OTHER: "other",
+}
+"""What a column is, as a tag; all others belong to quasi-identifiers."""
 
 
 def snapshot_metadata(record: ReleaseRecord) -> Metadata:
@@ -29,8 +33,10 @@ def snapshot_metadata(record: ReleaseRecord) -> Metadata:
     return {"release": record.release, "people": record.people, "input digest": record.input_digest}
 
 
-def state_metadata(record: ReleaseRecord, state: StateSummary) -> Metadata:
-    """The size and the digest of the state after a release."""
+def state_metadata(record: ReleaseRecord, state: StateSummary | None) -> Metadata:
+    """The size and the digest of the state after a release; None if a later release has replaced it."""
+    if state is None:
+        return {"release": record.release, "replaced": "by the state of a later release"}
     return {
         "release": record.release,
         "people remembered": state.people,
@@ -77,41 +83,42 @@ def remarks(candidate: Candidate) -> Metadata:
     """How many people were selected, why some are withheld, what the steward must read: never a value of the data."""
     remarks: Metadata = {"selected": int(candidate.entry.snapshot.selection.sum())}
     if candidate.withheld:
-        lines = [f"| {count:,} | {reason} |" for reason, count in candidate.withheld.items()]
-        remarks["withheld because"] = dg.MetadataValue.md("\n".join(["| people | reason |", "|---|---|", *lines]))
+        rows = [dg.TableRecord({"people": count, "reason": reason}) for reason, count in candidate.withheld.items()]
+        remarks["withheld because"] = dg.MetadataValue.table(rows)
     if candidate.notes:
-        remarks["attention"] = dg.MetadataValue.md("\n\n".join(candidate.notes))
+        remarks["attention"] = "; ".join(candidate.notes)
     return remarks
 
 
-def release_metadata(series: Series, records: Sequence[ReleaseRecord], snapshot: dg.AssetKey) -> Metadata:
-    """The numbers of the latest release, its columns and where they come from, and the release that it builds on."""
+def release_metadata(
+    series: Series, records: Sequence[ReleaseRecord], manifests: Sequence[Metadata], snapshot: dg.AssetKey
+) -> Metadata:
+    """The numbers of the last of these releases, its columns and their origin, and the release that it builds on.
+
+    Requires: one manifest for each record.
+    """
     record, before = records[-1], records[-2] if len(records) > 1 else None
-    recent = records[-RECENT:]
-    manifests = [_manifest(series, one) for one in recent]
     manifest = manifests[-1]
     grouped = manifest["groups"] is not None
     columns = published_columns(series.schema, manifest.get("columns"), grouped=grouped)
     return {
         "release": record.release,
-        "history": dg.MetadataValue.md(history_plot([one.release for one in recent], _history(recent, manifests))),
-        "people": record.people,
-        "rows": manifest["rows"],
+        **({} if record.withdrawn is None else {"withdrawn": f"on {record.withdrawn:%Y-%m-%d}"}),
+        "history": _history(records[-RECENT:], manifests[-RECENT:]),
         "dagster/row_count": manifest["rows"],
         **({"groups": manifest["groups"]} if grouped else {}),
         **_boxes_of_people(manifest),
         "counterfeits": manifest["counterfeits"],
         "withheld": manifest["withheld"],
-        **_utility(record),
+        "utility": _utility(record)["utility"],
         "rows of people not selected": manifest["dirty"],
         "seconds": round(record.seconds, 3),
-        "peak memory, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "previous release": before.release if before else "none: this is the first",
         "previous release's digest": before.candidate_digest if before else "none",
         "candidate digest": record.candidate_digest,
         "manifest digest": record.manifest_digest,
         "previous manifest's digest": manifest["previous_manifest"] or "none",
-        "folder": f"{series.config.publish.to}/{series.name}/{record.release}",
+        "folder": dg.MetadataValue.path(f"{series.config.publish.to}/{series.name}/{record.release}"),
         "dagster/column_schema": dg.TableSchema(
             [_table_column(column, series.schema, grouped=grouped) for column in columns]
         ),
@@ -125,19 +132,28 @@ def release_metadata(series: Series, records: Sequence[ReleaseRecord], snapshot:
     }
 
 
-def _manifest(series: Series, record: ReleaseRecord) -> Metadata:
-    path = series.published_folder / record.release / MANIFEST
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+def peak_memory() -> Metadata:
+    """How much memory this process has taken so far."""
+    return {"peak memory, MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}
 
 
-def _history(records: Sequence[ReleaseRecord], manifests: Sequence[Metadata]) -> dict[str, list[float]]:
-    """The numbers of the picture; a release whose published files are gone has no bar."""
-    return {
-        "rows": [one.get("rows", 0) for one in manifests],
-        "counterfeits": [one.get("counterfeits", 0) for one in manifests],
-        "withheld": [record.withheld for record in records],
-        "query error": [record.query_error or 0.0 for record in records],
-    }
+def _history(records: Sequence[ReleaseRecord], manifests: Sequence[Metadata]) -> dg.TableMetadataValue:
+    """The latest releases, the newest first: a bar for their rows, and the numbers."""
+    greatest = max(manifest["rows"] for manifest in manifests) or 1
+    rows = [
+        dg.TableRecord(
+            {
+                "release": record.release,
+                "rows": manifest["rows"],
+                "": "█" * max(1, round(WIDEST * manifest["rows"] / greatest)) if manifest["rows"] else "",
+                "counterfeits": manifest["counterfeits"],
+                "withheld": record.withheld,
+                "query error": "" if record.query_error is None else f"{record.query_error:.1%}",
+            }
+        )
+        for record, manifest in zip(reversed(records), reversed(manifests), strict=True)
+    ]
+    return dg.MetadataValue.table(rows)
 
 
 def _table_column(column: PublishedColumn, schema: Schema, *, grouped: bool) -> dg.TableColumn:
@@ -152,7 +168,14 @@ def _table_column(column: PublishedColumn, schema: Schema, *, grouped: bool) -> 
         Role.SENSITIVE: "The sensitive value of the row.",
         Role.OTHER: f"{column.source} as it is, beside the sensitive value it belongs to.",
     }[column.role]
-    return dg.TableColumn(column.name, _type_of(column, schema), description=description)
+    nullable = column.role in {Role.LEAST, Role.GREATEST, Role.NODE} and _may_miss(column, schema)
+    tags = {"reanon/role": ROLES.get(column.role, "quasi-identifier")}
+    constraints = dg.TableColumnConstraints(nullable=nullable)
+    return dg.TableColumn(column.name, _type_of(column, schema), description, constraints, tags)
+
+
+def _may_miss(column: PublishedColumn, schema: Schema) -> bool:
+    return schema.quasi_identifiers[schema.names.index(column.source)].missing is not Missing.REFUSE
 
 
 def _type_of(column: PublishedColumn, schema: Schema) -> str:
@@ -161,47 +184,3 @@ def _type_of(column: PublishedColumn, schema: Schema) -> str:
     if column.role in {Role.LEAST, Role.GREATEST}:
         return TYPES[schema.quasi_identifiers[schema.names.index(column.source)].kind]
     return "string"
-
-
-LONGEST = 999
-"""Dagster draws Markdown in place if it has fewer than 1,000 characters; anything longer needs a click."""
-WIDTH, HEIGHT, PANEL = 480, 60, 120
-BASE, TOP = 44, 16
-COLOURS = ("#4f6d7a", "#c0543c", "#e0a030", "#7a6f9b")
-
-
-def history_plot(releases: Sequence[str], numbers: Mapping[str, Sequence[float]]) -> str:
-    """One row of bars for each number, one bar for each release, as a Markdown image.
-
-    The latest releases are shown, as many as Dagster draws in place.
-
-    Requires: at most four numbers, each with one value for each release.
-    """
-    for shown in range(len(releases), 0, -1):
-        image = _markdown(releases[-shown:], {name: values[-shown:] for name, values in numbers.items()})
-        if len(image) <= LONGEST:
-            return image
-    return ""
-
-
-def _markdown(releases: Sequence[str], numbers: Mapping[str, Sequence[float]]) -> str:
-    panels = [_panel(PANEL * at, COLOURS[at], name, values) for at, (name, values) in enumerate(numbers.items())]
-    period = releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
-    picture = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" font-size="10" fill="#888">'
-        f'{"".join(panels)}<text y="57">{escape(period)}</text></svg>'
-    )
-    return f"![history](data:image/svg+xml;base64,{base64.b64encode(picture.encode()).decode()})"
-
-
-def _panel(left: int, colour: str, name: str, values: Sequence[float]) -> str:
-    """A title and the bars; the highest bar has the height of the panel."""
-    greatest = max(values, default=0) or 1
-    step = (PANEL - 14) / max(len(values), 8)
-    bars = "".join(
-        f"M{left + round(step * (at + 0.5))} {BASE}v-{max(1, round((BASE - TOP) * value / greatest))}"
-        for at, value in enumerate(values)
-        if value > 0
-    )
-    title = f'<text x="{left}" y="10">{escape(name)}</text>'
-    return f'{title}<path stroke="{colour}" stroke-width="{max(1, round(step * 0.7))}" d="{bars}"/>' if bars else title

@@ -1,53 +1,47 @@
 """The release: computed, judged, and published, refused or skipped, in one step; and when Dagster requests it."""
 
-import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
-from reanon_core.brakes import BrakesTripped, accepted_reason, size_change
-from reanon_core.model.errors import InvalidSnapshot, ReanonError
-from reanon_dagster.asset_checks.verdicts import not_judged, record_on_time, record_unaudited, results, spec, specs
-from reanon_dagster.assets.expectation_check import EXPECTATIONS, expectation_results, expectation_specs
-from reanon_dagster.assets.metadata import (
-    NOTHING_TO_DO,
-    Metadata,
-    evidence_metadata,
-    release_metadata,
-    remarks,
-    snapshot_metadata,
-    state_metadata,
+from reanon_core.brakes import accepted_reason
+from reanon_core.model.errors import ReanonError
+from reanon_dagster.asset_checks.verdicts import record_on_time, record_unaudited
+from reanon_dagster.assets.check_results import (
+    changed_checks,
+    judged_results,
+    refused_results,
+    release_checks,
+    stored_results,
 )
+from reanon_dagster.assets.described import DESCRIBED, data_version, descriptions, known_version, release_description
+from reanon_dagster.assets.metadata import NOTHING_TO_DO, Metadata, peak_memory, remarks
+from reanon_dagster.assets.run_process import RELEASE, SERIES, TAG, this_process
 from reanon_dagster.assets.series_assets import SeriesAssets, code_references, refusals_as_failures
 from reanon_dagster.partitions import may_depend_on_itself, previous_release
-from reanon_dagster.releasing.candidate import Candidate
-from reanon_dagster.releasing.evidence import evidence_of
-from reanon_dagster.releasing.judged_candidate import checks_of
 from reanon_dagster.releasing.release import publish_release
-from reanon_dagster.releasing.release_order import awaited
+from reanon_dagster.releasing.release_order import awaited, next_release
 from reanon_dagster.releasing.release_suites import JUDGED, PUBLISHED, DataDocs
-from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
-from reanon_dagster.releasing.snapshot_intake import ExpectationsFailed
+from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view, read_view
+from reanon_dagster.releasing.snapshot_intake import require_published_input
+from reanon_dagster.releasing.withdrawal import require_not_withdrawn
 from reanon_dagster.resources import SeriesEnvironment
 from reanon_dagster.series.series import Series
-from reanon_dagster.sources.snapshot_location import SnapshotMissing
 from reanon_dagster.storage.records import ReleaseRecord
-from reanon_dagster.storage.series_store import read_state_summary, read_verdicts
+from reanon_dagster.storage.series_store import read_verdicts
 
 DESCRIPTION = """
 One release of the series: what anyone may download. This step reads the snapshot, computes the release from it and from
 the state of the release before, and judges it. If a check fails, nothing is published, this partition fails, and every
-later release waits. Otherwise one transaction advances the series and publishes the release.
+later release waits. Otherwise one transaction advances the series and publishes the release. A release that is
+published already is described again, and one that waits for its day or its snapshot is skipped.
 """
 
 Made = Iterator[dg.AssetCheckResult | dg.MaterializeResult[None]]
-
-
-FAILED_CHECKS = {ExpectationsFailed: EXPECTATIONS, BrakesTripped: "drift"}
-"""The check that a snapshot fails which is refused with an error."""
 
 
 class ReleaseConfig(dg.Config):
@@ -63,30 +57,30 @@ def build_release(assets: SeriesAssets) -> dg.AssetsDefinition:
     """The asset that makes a release; it depends on the state of the release before, and on that release itself."""
     key, before = assets.key("release"), previous_release(assets.partitions)
     chain = [assets.key("state"), *([key] if may_depend_on_itself(assets.partitions) else [])]
-    checks = [
-        spec("valid", key, "The snapshot can be used.", assets.partitions),
-        spec("drift", key, "The snapshot does not look like the wrong table.", assets.partitions),
-        *expectation_specs(assets),
-        *specs(checks_of(assets.series), key, assets.partitions),
-    ]
-
-    @assets.asset(
+    made = assets.spec(
         "release",
         DESCRIPTION,
         deps=[assets.key("snapshot"), *(dg.AssetDep(one, partition_mapping=before) for one in chain)],
-        check_specs=checks,
-        output_required=False,  # `look_only` makes none
         kinds={"python", *assets.series.config.publish.formats},
         metadata=code_references(Path(__file__), assets.file),
         automation_condition=automation_condition(assets),
     )
+    checks = release_checks(assets)
+
+    # Dagster paints a check red that a run announces and does not judge, unless the step may be run for some of them.
+    @dg.multi_asset(name=f"{assets.name}__release", specs=[made], check_specs=checks, can_subset=True, pool=assets.pool)
     def release(
         context: dg.AssetExecutionContext, config: ReleaseConfig, series_environment: SeriesEnvironment
     ) -> Made:
         name = assets.series.calendar.release_of(context.partition_key) if context.has_partition_key else ""
+        tags = {SERIES: assets.name, RELEASE: name, TAG: this_process()}
+        context.instance.add_run_tags(context.run.run_id, {tag: text for tag, text in tags.items() if text})
+        asked = {one.name for one in context.selected_asset_check_keys}
         with refusals_as_failures(about=name):
             try:
-                yield from _made(assets, context, [check.name for check in checks], config, series_environment)
+                for made in _ReleaseRun(assets, context, config, series_environment).results(sorted(asked)):
+                    if not isinstance(made, dg.AssetCheckResult) or made.check_name in asked:
+                        yield made
             except ReanonError as error:
                 record_unaudited(context, key, error.redacted())
                 record_reason(context, key, "refused", error.redacted())
@@ -98,146 +92,145 @@ def build_release(assets: SeriesAssets) -> dg.AssetsDefinition:
     return release
 
 
-def _made(
-    assets: SeriesAssets,
-    context: dg.AssetExecutionContext,
-    checks: list[str],
-    config: ReleaseConfig,
-    environment: SeriesEnvironment,
-) -> Made:
-    """Compute and judge; then refuse, or commit and describe.
+@dataclass(frozen=True)
+class _ReleaseRun:
+    """One run of the step."""
 
-    Raises: every error of ours.
-    """
-    key, decided = assets.key("release"), None
-    try:
-        name = assets.release(context)
-        series, today = assets.placed(environment), environment.day()
+    assets: SeriesAssets
+    context: dg.AssetExecutionContext
+    config: ReleaseConfig
+    environment: SeriesEnvironment
+
+    @property
+    def key(self) -> dg.AssetKey:
+        return self.assets.key("release")
+
+    @property
+    def publishes(self) -> bool:
+        """Whether the release itself is asked for, and not only its checks."""
+        return not self.config.look_only and self.key in self.context.selected_asset_keys
+
+    def results(self, checks: list[str]) -> Made:
+        """The release and its checks: made, described again, or skipped with a reason.
+
+        Raises: every error of ours.
+        """
+        judged = False
+        try:
+            for made in self._decided():
+                judged = True
+                yield made
+        except ReanonError as error:
+            if not judged:
+                yield from refused_results(checks, self.key, error)
+            raise
+
+    def _decided(self) -> Made:
+        name = self.assets.release(self.context)
+        series, today = self.assets.placed(self.environment), self.environment.day()
+        view = read_view(series)
+        record = view.record(name)
+        if record is not None:
+            yield from self._again(series, view, record)
+        elif reason := self._waits(series, view, name, today):
+            skip(self.context, self.key, reason)
+        else:
+            yield from self._new(series, name, today)
+
+    def _waits(self, series: Series, view: SeriesView, release: str, today: date) -> str | None:
+        """What a release that is not published waits for; None if it can run, or was asked for out of its turn."""
+        following = next_release(series, view.records)
+        if reason := awaited(series, release, today):
+            return reason
+        early = in_backfill(self.context) and release != following
+        return f"release {release} waits for {following}" if early else None
+
+    def _again(self, series: Series, view: SeriesView, record: ReleaseRecord) -> Made:
+        """A published release: its stored verdicts and its description.
+
+        Raises: OutOfOrder if the run says that it was withdrawn; Refused if its snapshot is another now.
+        """
+        if WITHDRAWN in self.context.run.tags:
+            require_not_withdrawn(record)
+        require_published_input(series, view, record)
+        held = read_verdicts(series.private_folder, record.position)
+        judged = [*stored_results(self.key, series, view, record, held)]
+        yield from self._published(series, record, judged, {**NOTHING_TO_DO, **changed_checks(series, held)})
+
+    def _new(self, series: Series, name: str, today: date) -> Made:
+        """The next release: computed, judged, and published unless it is only looked at.
+
+        Raises: every error of ours, after the results of its checks if it was judged.
+        """
         view = read_continuable_view(series)
-        reason = _reason_to_skip(context, series, view, name, today)
-        if reason is None and not requested_along(context, view, name):
-            decided = DataDocs(series, name, JUDGED if config.look_only else PUBLISHED)
+        decided = DataDocs(series, name, PUBLISHED if self.publishes else JUDGED)
+        try:
             publish_release(
                 series,
                 name,
                 today,
                 view=view,
-                dry_run=config.look_only,
-                accept_drift=accepted_reason(config.accept_drift or None),
-                progress=context.log.info,
+                dry_run=not self.publishes,
+                accept_drift=accepted_reason(self.config.accept_drift or None),
+                progress=self.context.log.info,
                 observer=decided,
             )
-    except ReanonError as error:
-        if decided is None or decided.candidate is None:
-            yield from _unjudged(checks, key, error)
+        except ReanonError:
+            if decided.candidate is not None:
+                yield from judged_results(self.key, series, view, decided.candidate)
+            raise
+        if decided.candidate is None:  # another process has published it since the view was read
+            found = read_view(series)
+            record = found.record(name)
+            if record is None:
+                raise AssertionError("there was nothing to do for a release that is not published")
+            yield from self._again(series, found, record)
+            return
+        judged = [*judged_results(self.key, series, view, decided.candidate)]
+        if self.publishes:
+            more = {**remarks(decided.candidate), **peak_memory(), "Data Docs": str(decided.page)}
+            yield from self._published(series, None, judged, more)
         else:
-            yield from _judged(key, series, view, decided.candidate)
-        raise
-    if reason is not None:
-        yield from not_judged(checks, key, reason)
-        skip(context, key, reason)
-        record_unaudited(context, key, reason)
-    elif decided is None or decided.candidate is None:
-        held = read_verdicts(series.private_folder, view.position - 1)
-        judged = [*_snapshot_results(view, name), *expectation_results(series, name, None), *results(held, key)]
-        yield _published(assets, context, series, judged, NOTHING_TO_DO)
-    elif config.look_only:
-        context.log.info(f"{name} was computed and judged, and nothing is published: look_only is set")
-        yield from _judged(key, series, view, decided.candidate)
-    else:
-        judged = [*_judged(key, series, view, decided.candidate)]
-        more = {**remarks(decided.candidate), "Data Docs": str(decided.page)}
-        yield _published(assets, context, series, judged, more)
+            self.context.log.info(f"{name} was computed and judged, and nothing is published")
+            yield from judged
 
+    def _published(
+        self, series: Series, record: ReleaseRecord | None, judged: list[dg.AssetCheckResult], more: Metadata
+    ) -> Made:
+        """Describe a release that is published, the latest one if it is None: what goes wrong here must not fail it.
 
-def _reason_to_skip(
-    context: dg.AssetExecutionContext, series: Series, view: SeriesView, release: str, today: date
-) -> str | None:
-    """What a release of a backfill waits for; None if it can run, is published already, or was asked for alone."""
-    if not in_backfill(context) or series.calendar.index(release) < view.position:
-        return None
-    return awaited(series, release, today)
+        Without a description it has no data version either, by which the sensor of the ledger notices.
+        """
+        if not self.publishes:
+            yield from judged
+            return
+        described: Metadata = {}
+        version = None
+        try:
+            records = read_view(series).records[: None if record is None else record.position + 1]
+            self._fill(series, records[-1])
+            described = release_description(self.assets, series, records)
+            version = dg.DataVersion(data_version(records[-1]))
+        except (ReanonError, OSError) as error:  # such as a disk that was full or closed just after the commit
+            self.context.log.warning(f"the release is published, and cannot be described: {type(error).__name__}")
+        yield dg.MaterializeResult(self.key, metadata={**described, **more}, check_results=judged, data_version=version)
 
+    def _fill(self, series: Series, record: ReleaseRecord) -> None:
+        """Fill the partitions of the assets that describe a release, unless Dagster has them.
 
-def _unjudged(checks: list[str], key: dg.AssetKey, error: ReanonError) -> Iterator[dg.AssetCheckResult]:
-    """The results of a release without a candidate: the check that its snapshot fails, and the others not judged."""
-    invalid = isinstance(error, InvalidSnapshot) and not isinstance(error, SnapshotMissing)
-    failed = "valid" if invalid else FAILED_CHECKS.get(type(error))
-    if failed:
-        yield dg.AssetCheckResult(check_name=failed, passed=False, description=error.redacted())
-    yield from not_judged([check for check in checks if check != failed], key, error.redacted())
-
-
-def _judged(key: dg.AssetKey, series: Series, view: SeriesView, made: Candidate) -> Iterator[dg.AssetCheckResult]:
-    """The results of every check of a release that was judged."""
-    yield from _snapshot_results(view, made.release, made)
-    yield from expectation_results(series, made.release, made.doubts)
-    yield from results(made.verdicts, key)
-
-
-def _snapshot_results(view: SeriesView, release: str, made: Candidate | None = None) -> Iterator[dg.AssetCheckResult]:
-    """The checks of a snapshot that was read; of the latest release without a candidate. An accepted brake warns."""
-    here = view.records[-1].people if made is None else made.people
-    yield dg.AssetCheckResult(check_name="valid", passed=True, metadata={"people": here})
-    share, sentence = size_change(here, view.people_before(release))
-    accepted = view.summary.accepted.get(release, ()) if made is None else made.accepted
-    yield dg.AssetCheckResult(
-        check_name="drift",
-        passed=not accepted,
-        severity=dg.AssetCheckSeverity.WARN,
-        description="; ".join([sentence, *(f"accepted: {one.brake} ({one.reason})" for one in accepted)]),
-        metadata={"people": here, "share changed": share},
-    )
-
-
-def _published(
-    assets: SeriesAssets,
-    context: dg.AssetExecutionContext,
-    series: Series,
-    judged: list[dg.AssetCheckResult],
-    more: Metadata,
-) -> dg.MaterializeResult[None]:
-    """Describe the latest release, which is published: whatever goes wrong here must not fail it."""
-    try:
-        described = _described(assets, context, series)
-    except (ReanonError, OSError) as error:  # such as a disk that was full or closed just after the commit
-        context.log.warning(f"the release is published, and cannot be described: {type(error).__name__}")
-        described = {}
-    return dg.MaterializeResult(metadata={**described, **more}, check_results=judged)
-
-
-def _described(assets: SeriesAssets, context: dg.AssetExecutionContext, series: Series) -> Metadata:
-    """Fill the assets that describe the latest release, and return the metadata of the release itself.
-
-    Raises: every error of ours.
-    """
-    records = read_continuable_view(series).records
-    record = records[-1]
-    _fill(assets, context, "snapshot", snapshot_metadata(record))
-    state = read_state_summary(series.private_folder, record.position)
-    if state is not None:
-        _fill(assets, context, "state", state_metadata(record, state))
-    try:
-        _fill(assets, context, "evidence", _evidence(series, record, context))
-    except Exception as error:
-        context.log.warning(f"no evidence for {record.release}: unexpected {type(error).__name__}")
-    return release_metadata(series, records, assets.key("snapshot"))
-
-
-def _evidence(series: Series, record: ReleaseRecord, context: dg.AssetExecutionContext) -> Metadata:
-    began = time.perf_counter()
-    numbers = evidence_of(series, record.release, progress=context.log.info)
-    return {**evidence_metadata(record, numbers), "seconds of attacks": round(time.perf_counter() - began, 3)}
-
-
-def _fill(assets: SeriesAssets, context: dg.AssetExecutionContext, asset: str, metadata: Metadata) -> None:
-    """Fill this partition of an asset that is described only."""
-    event = dg.AssetMaterialization(assets.key(asset), partition=context.partition_key, metadata=metadata)
-    context.log_event(event)
-
-
-REQUESTED = "dagster/from_automation_condition"
-"""The tag with which Dagster marks the runs that a condition requests."""
+        Raises: every error of ours.
+        """
+        instance, partition = self.context.instance, self.context.partition_key
+        wanted = [
+            one for one in DESCRIBED if known_version(instance, self.assets.key(one), partition) != data_version(record)
+        ]
+        try:
+            for event in descriptions(self.assets, series, record, wanted, self.context.log.info):
+                self.context.log_event(event)
+        except (ReanonError, OSError):
+            raise
+        except Exception as error:
+            self.context.log.warning(f"no evidence for {record.release}: unexpected {type(error).__name__}")
 
 
 def automation_condition(assets: SeriesAssets) -> dg.AutomationCondition[Any] | None:
@@ -253,15 +246,8 @@ def automation_condition(assets: SeriesAssets) -> dg.AutomationCondition[Any] | 
     return condition.missing() & ~condition.any_deps_missing() & may_run
 
 
-def requested_along(context: dg.AssetExecutionContext, view: SeriesView, release: str) -> bool:
-    """Whether a condition requests the latest release, which is published, along with the next.
-
-    Dagster 1.13 requests an asset with checks together with what it depends on of itself: the release before. Its
-    snapshot may be gone by now, and if its run failed, the next release would never run.
-    """
-    return REQUESTED in context.run.tags and view.is_latest(release)
-
-
+WITHDRAWN = "reanon/withdrawn"
+"""The tag of a run that takes the green from a withdrawn release."""
 BACKFILL = "dagster/backfill"
 """The tag with which Dagster marks the runs of a backfill."""
 LONGEST_TAG = 200

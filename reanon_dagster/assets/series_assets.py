@@ -1,8 +1,10 @@
 """What all assets of a series share: keys, partitions, groups, links to their files, and errors as failures."""
 
+import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+import weakref
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,15 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from dagster._core.errors import DagsterUserCodeProcessError
-from dagster_shared.error import SerializableErrorInfo
 
+from reanon_core import __version__
 from reanon_core.model.errors import ReanonError, Refused
 from reanon_dagster.partitions import partitions_of
 from reanon_dagster.resources import SeriesEnvironment
 from reanon_dagster.series.series import Series
-
-Body = Callable[..., Iterator[Any]]
 
 
 @dataclass(frozen=True)
@@ -52,28 +51,20 @@ class SeriesAssets:
         """The key of one of the series' assets."""
         return dg.AssetKey([self.name, asset])
 
-    def asset(self, name: str, description: str, **settings: Any) -> Callable[[Body], dg.AssetsDefinition]:
-        """The decorator for the asset that works, with the settings that all assets of the series share."""
-        decorator: Callable[[Body], dg.AssetsDefinition] = dg.asset(
-            **self._shared(name, description), pool=self.pool, **settings
-        )
-        return decorator
-
     def spec(self, name: str, description: str, **settings: Any) -> dg.AssetSpec:
-        """An asset that is described only, with the settings that all assets of the series share."""
-        return dg.AssetSpec(**self._shared(name, description), **settings)
-
-    def _shared(self, name: str, description: str) -> dict[str, Any]:
+        """One of the assets, with the settings that all assets of the series share."""
         about = self.series.config.description
         owners = [owner for owner in self.series.config.owners if "@" in owner or owner.startswith("team:")]
-        return {
-            "key": self.key(name),
-            "partitions_def": self.partitions,
-            "group_name": self.name,
-            "description": f"{description.strip()}\n\n*{self.series.title}.*" + (f" {about}" if about else ""),
-            "owners": owners or None,
-            "tags": {"reanon/technique": self.series.config.technique.name},
-        }
+        return dg.AssetSpec(
+            self.key(name),
+            partitions_def=self.partitions,
+            group_name=self.name,
+            description=f"{description.strip()}\n\n{self.series.title}." + (f" {about}" if about else ""),
+            owners=owners or None,
+            tags={"reanon/technique": self.series.config.technique.name},
+            code_version=__version__,
+            **settings,
+        )
 
     def release(self, context: dg.AssetExecutionContext) -> str:
         """The release that a step works on.
@@ -89,15 +80,20 @@ class SeriesAssets:
         return self.series.calendar.release_of(asked.start)
 
 
-class PlainFailure(DagsterUserCodeProcessError, dg.Failure):
+class Refusal(dg.Failure):
     """A failure that Dagster shows as a sentence alone.
 
-    Dagster prints the stack of its own calls below a failure, unless the failure brings its own description of it.
+    Dagster stores the stack of its own calls with a failure, and with it the folders of this machine. As long as the
+    failure exists, Python writes no stacks.
     """
 
+    __module__ = "reanon"  # as Dagster shows it
+
     def __init__(self, sentence: str) -> None:
-        shown = SerializableErrorInfo(message=f"{sentence}\n", stack=[], cls_name=dg.Failure.__name__)
-        super().__init__(sentence, allow_retries=False, user_code_process_error_infos=[shown])  # type: ignore[no-untyped-call]
+        super().__init__(sentence, allow_retries=False)
+        if not hasattr(sys, "tracebacklimit"):
+            sys.tracebacklimit = 0
+            weakref.finalize(self, sys.__dict__.pop, "tracebacklimit", None)
 
 
 @contextmanager
@@ -110,14 +106,14 @@ def refusals_as_failures(command: str = "publish", about: str = "") -> Iterator[
         yield
     except ReanonError as error:
         sentence = error.redacted()
-        raise PlainFailure(sentence if about in sentence else f"{about}: {sentence}") from None
+        raise Refusal(sentence if about in sentence else f"{about}: {sentence}") from None
     except OSError as error:  # a path may name a folder of the steward, so it stays out
         reason = error.strerror or type(error).__name__
-        raise PlainFailure(f"{about}: {reason}; run `reanon status` to see where the series stands") from None
+        raise Refusal(f"{about}: {reason}; run `reanon status` to see where the series stands") from None
     except Exception as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        raise PlainFailure(
-            f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}; "
+        *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+        raise Refusal(
+            f"unexpected {type(error).__name__} at {Path(frame.f_code.co_filename).name}:{line}; "
             f"its text may contain data and is not shown here; run `reanon {command}` to see it"
         ) from None
 

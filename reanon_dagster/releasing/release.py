@@ -61,7 +61,7 @@ def make_candidate(
     """
     if view.is_latest(release):
         require_not_withdrawn(view.records[-1])
-        require_published_input(series, view)
+        require_published_input(series, view, view.records[-1])
         return None
     require_next(series, view.records, release, today)
     require_signing_key(series)

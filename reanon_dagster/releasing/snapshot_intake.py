@@ -14,7 +14,9 @@ from reanon_dagster.releasing.release_order import require_same_input
 from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.series.expectations import CRITICAL
 from reanon_dagster.sources.snapshot_columns import kept_in_columns, read_snapshot_columns
+from reanon_dagster.sources.snapshot_location import snapshot_exists
 from reanon_dagster.sources.snapshot_reader import Read, read_snapshot, snapshot_digest
+from reanon_dagster.storage.records import ReleaseRecord
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,15 +52,15 @@ def read_release_columns(
     return read.without(forgotten, kept_in_columns(read.snapshot, forgotten, folder))
 
 
-def require_published_input(series: "Series", view: SeriesView) -> None:
-    """Refuse to publish the latest release again from another input. Only digests are compared.
+def require_published_input(series: "Series", view: SeriesView, record: ReleaseRecord) -> None:
+    """Refuse to publish a release again from another input. Only digests are compared.
 
-    Raises: InvalidSnapshot if there is no snapshot to compare; Refused.
+    A release whose snapshot is gone stays what it is.
+
+    Raises: InvalidSnapshot if the snapshot cannot be read; Refused.
     """
-    latest = view.records[-1]
-    if view.may_be_cleaned(latest.release):
-        return
-    require_same_input(latest, snapshot_digest(series, latest.release, view.key))
+    if not view.may_be_cleaned(record.release) and snapshot_exists(series, record.release):
+        require_same_input(record, snapshot_digest(series, record.release, view.key))
 
 
 class ExpectationsFailed(Refused):

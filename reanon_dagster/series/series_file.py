@@ -6,6 +6,7 @@ the text that the steward wrote, and the models decide what it means.
 
 import os
 from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -46,28 +47,30 @@ _SERIES_ONLY = ("series", "source", "releases", "technique")
 """A file with one of these keys is a whole series file."""
 
 
-def load_series(path: Path, *, lazily: bool = False) -> Series:
-    """The series that a file describes; for a folder, the series.yaml in it.
+def load_series(path: Path, *, lazily: bool = False, settings: Mapping[str, Any] | None = None) -> Series:
+    """The series that a file describes; for a folder, the series.yaml in it. Settings take the place of the file's.
 
     `lazily` does not build the technique and the checks, so the compiler is not loaded and their errors go unnoticed.
 
     Raises: InvalidSchema with every problem at once.
     """
-    series, problems = examine_series(path, lazily=lazily)
+    series, problems = examine_series(path, lazily=lazily, settings=settings)
     require(problems, InvalidSchema)
     if series is None:
         raise AssertionError("a series without problems has all its parts")
     return series
 
 
-def examine_series(path: Path, *, lazily: bool = False) -> tuple[Series | None, list[Problem]]:
+def examine_series(
+    path: Path, *, lazily: bool = False, settings: Mapping[str, Any] | None = None
+) -> tuple[Series | None, list[Problem]]:
     """Every problem of a series file, and the series as far as its snapshots can be read; None if they cannot.
 
     Raises: InvalidSchema if the file is not YAML.
     """
     file = _file(path)
     folder = file.resolve().parent
-    raw = read_yaml(file)
+    raw = read_yaml(file) if settings is None else settings
     problems: list[Problem] = []
     config, parts = _validated(SeriesConfig, raw, problems)
     source = raw.get("source")
@@ -76,7 +79,7 @@ def examine_series(path: Path, *, lazily: bool = False) -> tuple[Series | None, 
     problems += _column_problems(parts, schema)
     if not lazily:
         problems += _varying_column_problems(parts)
-        _build_technique(parts, schema, problems)
+        _build_technique(parts, schema, file, problems)
         select = parts["releases"].select if parts.get("releases") else {}
         selections = collect_problems(problems, parse_selections, select)
         problems += _revealing_selections(selections or {}, parts.get("sensitive"))
@@ -280,9 +283,9 @@ def _varying_column_problems(parts: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem("releases.columns", rule, help=f"releases may differ in their columns with {', '.join(able)}")
 
 
-def _build_technique(parts: Mapping[str, Any], schema: Schema | None, problems: list[Problem]) -> None:
+def _build_technique(parts: Mapping[str, Any], schema: Schema | None, file: Path, problems: list[Problem]) -> None:
     """Build the technique and the checks once, to find their errors."""
-    from reanon_core.catalog import build_check
+    from reanon_core.catalog import build_check, own_checks
 
     technique: Parameters | None = parts.get("technique")
     built = collect_problems(problems, build_technique, technique) if technique else None
@@ -291,8 +294,24 @@ def _build_technique(parts: Mapping[str, Any], schema: Schema | None, problems: 
         built = collect_problems(problems, decoupled_or_not, built, publish)
     if built is not None and schema is not None:
         collect_problems(problems, built.accepts, schema)
-    for check in parts.get("checks") or ():
-        collect_problems(problems, build_check, check.name, check.params)
+    known = set() if built is None else {check.name for check in own_checks(built)}
+    for place, check in enumerate(parts.get("checks") or ()):
+        found: list[Problem] = []
+        collect_problems(found, build_check, check.name, check.params)
+        if check.name in known:
+            found.append(Problem(f"check {check.name}", "be declared once; the technique or the list has it already"))
+        known.add(check.name)
+        problems += [replace(one, what=f"{_line_of(file, 'checks', place)}{one.what}") for one in found]
+
+
+def _line_of(file: Path, key: str, place: int) -> str:
+    """Where the file has an entry of a list, to begin a problem with; nothing if the settings are in no file."""
+    if not file.is_file():
+        return ""
+    root = yaml.compose(file.read_text(encoding="utf-8"))
+    listed = next(value for name, value in root.value if name.value == key)
+    entry = listed.value[place] if isinstance(listed, yaml.SequenceNode) else listed
+    return f"{file.name}, line {entry.start_mark.line + 1}: "
 
 
 def _read_knowledge(parts: Mapping[str, Any], schema: Schema | None, folder: Path, problems: list[Problem]) -> None:

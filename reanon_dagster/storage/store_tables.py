@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
-VERSION = 3
+VERSION = 4
 """What the store says of itself: a store with other tables, or with another meaning of them, has another version."""
 
 LATEST_STATEMENTS = (

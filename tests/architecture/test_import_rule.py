@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[2]
 # Higher may import lower; rooms on one line may not import each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("reanon_dagster.definitions",),
-    ("reanon_dagster.automation",),
+    ("reanon_dagster.ledger_sensor",),
+    ("reanon_dagster.automation", "reanon_dagster.published_releases"),
     ("reanon_dagster.asset_checks.standalone",),
     ("reanon_dagster.assets",),
     ("reanon_dagster.asset_checks", "reanon_dagster.partitions", "reanon_dagster.resources"),
@@ -205,6 +206,13 @@ def loaded_by(statement: str) -> set[str]:
             [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
         ).stdout.split()
     )
+
+
+def test_no_module_imports_what_is_private_in_dagster() -> None:
+    found = {name: [one for one in imports(path) if one.startswith("dagster")] for name, path in MODULES.items()}
+    assert sum(map(len, found.values())) > 10
+    private = {name: one for name, told in found.items() for one in told if one != "dagster"}
+    assert private == {}
 
 
 def test_the_core_loads_none_of_the_heavy_packages() -> None:

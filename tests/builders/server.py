@@ -143,7 +143,10 @@ class Server:
         """What the one failed step of a run told the steward: a sentence, and no stack trace."""
         events = self.ask(FAILURE, id=run)["logsForRun"]["events"]
         (failed,) = [event for event in events if event]
-        assert failed["error"] == {"message": f"{failed['failureMetadata']['description']}\n", "stack": []}
+        assert failed["error"] == {
+            "message": f"reanon.Refusal: {failed['failureMetadata']['description']}\n",
+            "stack": [],
+        }
         return str(failed["failureMetadata"]["description"])
 
     def checks(self, series: str) -> list[str]:

@@ -36,8 +36,6 @@ WEAKEST: dict[str, dict[str, object]] = {
     "atoms": {"k": 2, "ell": 2},
     "weak-m-invariance": {"m": 2},
     "hc-safety": {"n": 1},
-    "historical-safety": {"m": 2, "n": 1},
-    "linear": {"n": 1},
     "js-divergence": {"j": 2.0},
     "possible-worlds": {"ell": 2},
 }

@@ -55,7 +55,7 @@ M_INVARIANCE = (
         (AGE, SCHOOL),
         crowd=Crowd(size=100, releases=3, moving=0, aging=False, leave=40, seed=4),
         releases=("one", "two", "three"),
-        more="checks: [{name: k-anonymity, k: 3}, {name: l-diversity, ell: 3}]\n",
+        more="checks: [{name: weak-m-invariance, m: 3}]\n",
     ),
     Case(
         "minv-formats",

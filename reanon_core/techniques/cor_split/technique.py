@@ -172,16 +172,15 @@ class CorSplit:
         return usable_n(self.p, self.max_lifespan, self.m, self.threshold)
 
     def promises(self) -> tuple[Promise, ...]:
-        """Historical safety; with `strict` also against combinations of groups."""
+        """(m, n)-historical safety; with `strict` also against combinations of groups."""
         m, n = self.m, self.degree
         episodes = self.on_sensitive_change == "episode"
         safety = {"m": m, "n": n, "max_lifespan": self.max_lifespan, "episodes": episodes}
-        linear = (Promise("linear", {"n": n, "combine": self.combine}),) if self.strict else ()
+        strictness = {"strict": True, "combine": self.combine} if self.strict else {}
         return (
             Promise("k-anonymity", {"k": m}),
             Promise("l-diversity", {"ell": m, "form": "frequency"}),
-            Promise("historical-safety", safety),
-            *linear,
+            Promise("hc-safety", {**safety, **strictness}),
         )
 
     def accepts(self, schema: Schema) -> None:

@@ -10,10 +10,10 @@ from reanon_dagster.releasing.release_audit import ReleaseAudit, audit_release
 from reanon_dagster.resources import SeriesEnvironment
 
 DESCRIPTION = """
-Reads the **published files** of this release back: they must have the hashes of the manifest, the manifests must form
+Reads the published files of this release back: they must have the hashes of the manifest, the manifests must form
 one chain, and both must agree with the private ledger. Then the technique's definitions are judged and the attacks run,
 on all releases up to this one. If it fails, the series is halted: nothing more is published until a person runs
-`reanon lift`. Execute it again at any time.
+reanon lift. Execute it again at any time.
 """
 
 HALTED = ". The series is halted: correct the cause, then run `reanon lift`"
@@ -52,7 +52,7 @@ def _result(found: ReleaseAudit) -> dg.AssetCheckResult:
         description=found.flaws[0] + (HALTED if found.halted else ""),
         metadata={
             "flaws": len(found.flaws),
-            "what is wrong": dg.MetadataValue.md("\n".join(f"- {flaw}" for flaw in found.flaws)),
+            "what is wrong": dg.MetadataValue.table([dg.TableRecord({"flaw": flaw}) for flaw in found.flaws]),
             **numbers,
         },
     )

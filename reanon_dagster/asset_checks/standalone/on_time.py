@@ -4,7 +4,7 @@ It belongs to `state`, which no run makes: a check without partitions in a run w
 that never ends. The step of a release records the answer too.
 """
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import dagster as dg
 
@@ -14,9 +14,6 @@ from reanon_dagster.assets.series_assets import SeriesAssets, refusals_as_failur
 from reanon_dagster.releasing.punctuality import has_dates
 from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.resources import SeriesEnvironment
-
-if TYPE_CHECKING:
-    from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition as Job
 
 DESCRIPTION = """
 Every release that is due is published, at the latest half a period after the end of its own. The calendar and the
@@ -44,7 +41,7 @@ def build_on_time(assets: SeriesAssets) -> list[dg.AssetChecksDefinition]:
     return [on_time]
 
 
-def on_time_schedule(assets: SeriesAssets) -> "tuple[list[Job], list[dg.ScheduleDefinition]]":
+def on_time_schedule(assets: SeriesAssets) -> tuple[list[Any], list[dg.ScheduleDefinition]]:
     """A job with this check alone and a schedule for every morning, which is off by default; nothing without dates."""
     if not has_dates(assets.series.calendar):
         return [], []

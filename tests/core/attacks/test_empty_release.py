@@ -37,8 +37,6 @@ JUDGED = {
     "atoms": {"k": 2},
     "weak-m-invariance": {"m": 2},
     "hc-safety": {"n": 2},
-    "historical-safety": {"m": 2, "n": 2},
-    "linear": {"n": 2},
     "js-divergence": {"j": 0.9},
     "possible-worlds": {"ell": 2},
 }

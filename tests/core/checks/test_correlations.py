@@ -1,4 +1,4 @@
-"""hc-safety, historical safety and the linear check against the definitions, on small random histories."""
+"""hc-safety, alone, with m and strict, against the definitions, on small random histories."""
 
 from random import Random
 
@@ -15,9 +15,7 @@ from oracles.correlations import (
 )
 from oracles.histories import ledger_of, weak_ledger
 
-from reanon_core.checks.hc_safety import HcSafety
-from reanon_core.checks.historical_safety import HistoricalSafety
-from reanon_core.checks.linear import Linear
+from reanon_core.checks.hc_safety import CLOSE, HcSafety
 from reanon_core.checks.weak_m_invariance import WeakMInvariance
 from reanon_core.model.errors import InvalidParameter
 from reanon_core.model.ledger import Ledger
@@ -47,18 +45,18 @@ def test_hc_safety_agrees_with_every_pair_of_subsets(seed: int) -> None:
         for at, verdict in enumerate(verdicts(HcSafety(n=n), ledger)):
             so_far = ledger.entries[: at + 1]
             assert verdict.violations == hc_unsafe(so_far, n)
-            assert verdict.observed["groups that Figure 6 refuses"] == refused_by_figure_6(so_far, n)
+            assert verdict.observed[CLOSE] == refused_by_figure_6(so_far, n)
             # Figure 6 is stricter: a group that passes it is safe by the definition (specification, C2).
-            assert verdict.violations <= verdict.observed["groups that Figure 6 refuses"]
+            assert verdict.violations <= verdict.observed[CLOSE]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_linear_check_finds_a_small_sum_exactly_where_there_is_one(seed: int) -> None:
+def test_strict_hc_safety_finds_a_small_sum_exactly_where_there_is_one(seed: int) -> None:
     random = Random(seed)
     m = random.choice([2, 3])
     ledger = weak_ledger(random, m=m, people=3 * m, releases=3, stay=0.85, signatures=random.choice([1, 2]))
     n = random.randint(2, m)
-    for at, verdict in enumerate(verdicts(Linear(n=n), ledger)):
+    for at, verdict in enumerate(verdicts(HcSafety(n=n, strict=True), ledger)):
         groups = groups_of(ledger.entries[: at + 1])
         # A short sum counts counterfeits as Figure 6 does; the row space is searched for people alone.
         summed = any(smallest_signed_sum(groups, g, n - 1, 4) for g in groups if g.release == at)
@@ -68,22 +66,22 @@ def test_the_linear_check_finds_a_small_sum_exactly_where_there_is_one(seed: int
         assert verdict.holds == (not summed and not correlated), (summed, correlated, verdict)
 
 
-def test_a_merge_undone_is_safe_by_the_paper_and_found_by_the_linear_check() -> None:
+def test_a_merge_undone_is_safe_by_the_paper_and_found_by_strict_hc_safety() -> None:
     """Specification, C3 (a)."""
     letters = {letter: at for at, letter in enumerate("abcdefg")}
     values = {"a": 0, "b": 1, "c": 2, "d": 2, "e": 0, "f": 1, "g": 2}
     ledger = ledger_of([["abc", "efg"], ["abdefg"]], values, letters)
-    assert all(verdict.holds for verdict in verdicts(HistoricalSafety(m=3, n=2), ledger))
-    assert [verdict.holds for verdict in verdicts(Linear(n=2), ledger)] == [True, False]
+    assert all(verdict.holds for verdict in verdicts(HcSafety(m=3, n=2), ledger))
+    assert [verdict.holds for verdict in verdicts(HcSafety(n=2, strict=True), ledger)] == [True, False]
 
 
-def test_a_transitive_chain_is_safe_by_the_paper_and_found_by_the_linear_check() -> None:
+def test_a_transitive_chain_is_safe_by_the_paper_and_found_by_strict_hc_safety() -> None:
     """Specification, C3 (b)."""
     letters = {letter: at for at, letter in enumerate("abcdefghi")}
     values = {"a": 0, "b": 1, "c": 2, "d": 3, "e": 2, "f": 3, "g": 0, "h": 1, "i": 1}
     ledger = ledger_of([["abcd"], ["abef"], ["efgh"], ["cdgi"]], values, letters)
     assert all(verdict.holds for verdict in verdicts(HcSafety(n=2), ledger))
-    assert [verdict.holds for verdict in verdicts(Linear(n=2), ledger)] == [True, True, True, False]
+    assert [verdict.holds for verdict in verdicts(HcSafety(n=2, strict=True), ledger)] == [True, True, True, False]
 
 
 def test_weak_m_invariance_allows_even_repetition_and_nothing_else() -> None:
@@ -100,19 +98,20 @@ def test_a_person_whose_value_changed_correlates_no_one() -> None:
     schema = plain_schema(values=4)
     first = entry_of(schema, [Member(0, (0, 0), 0, 0), Member(1, (0, 0), 1, 0)])
     second = entry_of(schema, [Member(0, (0, 0), 2, 0), Member(2, (0, 0), 3, 0)])
-    for check in (Linear(n=2), HcSafety(n=2), HistoricalSafety(m=2, n=2, episodes=True)):
+    for check in (HcSafety(n=2, strict=True), HcSafety(n=2), HcSafety(m=2, n=2, episodes=True)):
         assert all(verdict.holds for verdict in verdicts(check, Ledger((first, second))))
 
 
-def test_historical_safety_counts_people_beyond_their_lifespan() -> None:
+def test_hc_safety_counts_people_beyond_their_lifespan() -> None:
     letters = {letter: at for at, letter in enumerate("ab")}
     ledger = ledger_of([["ab"]] * 3, {"a": 0, "b": 1}, letters)
-    answers = verdicts(HistoricalSafety(m=2, n=1, max_lifespan=2), ledger)
+    answers = verdicts(HcSafety(m=2, n=1, max_lifespan=2), ledger)
     assert [verdict.violations for verdict in answers] == [0, 0, 2]
 
 
 @pytest.mark.parametrize(
-    "build", [lambda: HcSafety(n=0), lambda: HistoricalSafety(m=1, n=2, max_lifespan=0), lambda: Linear(n=0, combine=9)]
+    "build",
+    [lambda: HcSafety(n=0), lambda: HcSafety(m=1, n=2, max_lifespan=0), lambda: HcSafety(n=0, strict=True, combine=9)],
 )
 def test_a_parameter_out_of_range_is_refused(build) -> None:
     with pytest.raises(InvalidParameter):
@@ -126,7 +125,7 @@ def test_strict_decides_a_component_of_more_than_a_hundred_groups_exactly() -> N
     for release in range(6):
         here = np.sort(rng.choice(80 + 12 * release, 70 + 8 * release, replace=False))
         tables.append(Snapshot(plain_schema(columns=1, values=5), here.astype(np.int64), qi[:, here], values[here]))
-    check, groups = Linear(n=2), 0
+    check, groups = HcSafety(n=2, strict=True), 0
     memory = check.initial_memory()
     for entry in replay(technique, tables, rng).entries:
         verdict, memory = check.examine(entry, memory)

@@ -21,7 +21,7 @@ from reanon_core.techniques.m_invariance.technique import MInvariance
 from reanon_core.techniques.sequential.technique import Sequential
 
 EPISODES = MInvariance(m=2, balancing="blind", not_eligible="refuse", on_sensitive_change="episode")
-REMEMBERING = {"m-invariance", "atoms", "weak-m-invariance", "hc-safety", "historical-safety", "linear"} | {
+REMEMBERING = {"m-invariance", "atoms", "weak-m-invariance", "hc-safety"} | {
     "js-divergence",
     "k-over-history",
     "possible-worlds",

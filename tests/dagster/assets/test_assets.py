@@ -13,6 +13,8 @@ from builders.assets import FILLED, QUIET, Maker, checked, said, severities
 from builders.faults import Forgetful
 from builders.series import correct, ineligible, lively, people, releases_in, write_series
 
+from reanon_core import __version__
+from reanon_dagster.assets.described import known_version
 from reanon_dagster.cli import main
 from reanon_dagster.definitions import series_definitions
 from reanon_dagster.releasing.release import publish_release
@@ -20,6 +22,7 @@ from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.series.series_file import load_series
 
 JUDGES = {"well_formedness", "k_anonymity", "l_diversity", "m_uniqueness", "m_invariance"}
+SNAPSHOT = {"valid", "drift", "eligibility"}
 TODAY = date(2030, 1, 1)
 
 
@@ -39,7 +42,7 @@ def test_every_release_is_published_in_one_run_and_all_its_checks_are_recorded(m
     for release in ("r1", "r2", "r3"):
         result = maker.make(release)
         assert result.success
-        assert checked(result) == dict.fromkeys({"valid", "drift", "audit", *JUDGES}, True)
+        assert checked(result) == dict.fromkeys({*SNAPSHOT, "audit", *JUDGES}, True)
         assert {one.partition for one in result.get_asset_check_evaluations()} == {release}
     assert published(tmp_path) == ["r1", "r2", "r3"]
     for asset in ("release", *FILLED):
@@ -51,27 +54,102 @@ def test_every_release_is_published_in_one_run_and_all_its_checks_are_recorded(m
         assert {record.status.value for record in history} == {"SUCCEEDED"}
 
 
-def test_a_release_that_later_ones_build_on_is_frozen(maker: Maker) -> None:
+def test_a_published_release_again_is_a_success_at_any_position_and_nothing_downstream_is_filled_again(
+    maker: Maker, tmp_path: Path
+) -> None:
     maker.make("r1")
     maker.make("r2")
-    before = committed(maker)
-    assert "r1 is frozen" in maker.refusal("r1")
-    assert maker.made("release") == ["r1", "r2"]
-    assert committed(maker) == before
-
-
-def test_the_latest_release_again_from_the_same_snapshot_is_nothing_to_do(maker: Maker, tmp_path: Path) -> None:
-    maker.make("r1")
-    maker.make("r2")
-    before, manifest = committed(maker), tmp_path / "published" / "clinic" / "r2" / "manifest.json"
+    before, manifest = committed(maker), tmp_path / "published" / "clinic" / "r1" / "manifest.json"
     written = manifest.stat().st_mtime_ns
-    result = maker.make("r2")
-    assert result.success
-    assert checked(result) == dict.fromkeys({"valid", "drift", "audit", *JUDGES}, True)
-    assert maker.metadata("release")["nothing to do"].value == "published, same snapshot"
-    assert maker.made("state") == ["r1", "r2", "r2"]  # what a run that was cut short did not describe
+    for gone in (False, True):
+        if gone:
+            (tmp_path / "snapshots" / "r1.csv").unlink()
+        result = maker.make("r1")
+        assert result.success
+        assert checked(result) == dict.fromkeys({*SNAPSHOT, "audit", *JUDGES}, True)
+        told = maker.metadata("release")
+        assert told["release"].value == "r1"
+        assert told["nothing to do"].value == "published, same snapshot"
+    assert maker.made("release") == ["r1", "r2", "r1", "r1"]
+    for asset in FILLED:
+        assert maker.made(asset) == ["r1", "r2"]
     assert committed(maker) == before
     assert manifest.stat().st_mtime_ns == written
+
+
+def test_every_materialization_has_the_digest_of_the_manifest_as_its_data_version_and_a_code_version(
+    maker: Maker,
+) -> None:
+    maker.make("r1")
+    (_, _, digest), *_ = committed(maker)
+    for asset in ("release", *FILLED):
+        assert known_version(maker.instance, maker.key(asset), "r1") == digest
+        node = series_definitions(maker.path).get_repository_def().asset_graph.get(maker.key(asset))
+        assert node.code_version == __version__
+
+
+def test_checks_that_were_declared_or_removed_after_a_release_are_told_apart_from_failures(maker: Maker) -> None:
+    text = maker.path.read_text()
+    maker.path.write_text(f"{text}checks: [{{name: t-closeness, t: 0.9}}]\n")
+    assert maker.make("r1").success
+    maker.path.write_text(f"{text}checks: [{{name: k-over-history, k: 2}}]\n")
+    result = maker.make("r1")
+    assert result.success
+    assert checked(result) == dict.fromkeys({*SNAPSHOT, "audit", *JUDGES}, True)
+    told = maker.metadata("release")
+    assert told["checks declared later, not judged"].value == "k_over_history"
+    assert told["checks declared no longer"].value == "t_closeness"
+    key = dg.AssetCheckKey(maker.key("release"), "k_over_history")
+    history = maker.instance.event_log_storage.get_asset_check_execution_history(key, limit=10)
+    assert [record.status.value for record in history] == ["PLANNED"]  # which Dagster shows as skipped, not as failed
+
+
+def test_the_latest_release_again_describes_what_a_run_that_was_cut_short_did_not(maker: Maker) -> None:
+    maker.make("r1")
+    assert main(["publish", str(maker.path), "--quiet"]) == 0
+    assert maker.made("state") == ["r1"]
+    assert maker.make("r2").success
+    assert maker.made("state") == maker.made("evidence") == ["r1", "r2"]
+
+
+def test_a_release_that_waits_is_skipped_with_the_reason_on_its_page_and_without_check_results(
+    maker: Maker, tmp_path: Path
+) -> None:
+    (tmp_path / "snapshots" / "r1.csv").unlink()
+    reason = "release r1 waits for its snapshot snapshots/r1.csv"
+    result = maker.make("r1")
+    assert result.success
+    assert checked(result) == {}
+    assert maker.made("release") == []
+    (seen,) = maker.instance.fetch_observations(maker.key("release"), limit=10).records
+    observation = seen.asset_observation
+    assert observation is not None
+    assert observation.metadata["skipped"].value == reason
+    (run,) = maker.instance.get_runs()
+    assert run.tags["reanon/skipped"] == reason
+
+
+def test_in_a_backfill_a_release_whose_turn_has_not_come_is_skipped_and_says_what_it_waits_for(maker: Maker) -> None:
+    job = series_definitions(maker.path).resolve_job_def("clinic_release")
+    tags = {"dagster/backfill": "all"}
+    result = job.execute_in_process(partition_key="r2", instance=maker.instance, tags=tags, run_config=QUIET)
+    assert result.success
+    assert checked(result) == {}
+    (run,) = maker.instance.get_runs()
+    assert run.tags["reanon/skipped"] == "release r2 waits for r1"
+
+
+def test_the_checks_of_a_release_alone_publish_nothing_and_are_the_stored_ones_of_a_published_release(
+    maker: Maker, tmp_path: Path
+) -> None:
+    only = {dg.AssetCheckKey(maker.key("release"), "m_invariance")}
+    job = series_definitions(maker.path).resolve_implicit_global_asset_job_def().get_subset(asset_check_selection=only)
+    for released in ([], ["r1"]):
+        if released:
+            maker.make("r1")
+        result = job.execute_in_process(partition_key="r1", instance=maker.instance, run_config=QUIET)
+        assert checked(result) == {"m_invariance": True}
+        assert published(tmp_path) == maker.made("release") == released
 
 
 def test_the_latest_release_from_another_snapshot_is_refused_with_the_way_out(maker: Maker, tmp_path: Path) -> None:
@@ -89,7 +167,7 @@ def test_a_release_before_its_turn_is_refused_and_its_checks_are_not_judged(make
     maker.make("r1")
     result = maker.make("r3")
     assert "r3 cannot be published before r2;" in said(result)
-    assert severities(result) == dict.fromkeys({"valid", "drift", *JUDGES}, "WARN")
+    assert severities(result) == dict.fromkeys({*SNAPSHOT, *JUDGES}, "WARN")
     told = {one.description for one in result.get_asset_check_evaluations()}
     assert told == {f"not judged: {said(result)}"}
     assert maker.made("release") == maker.made("snapshot") == ["r1"]
@@ -99,7 +177,7 @@ def test_a_release_before_its_turn_is_refused_and_its_checks_are_not_judged(make
 def test_a_release_may_be_looked_at_before_it_is_published(maker: Maker, tmp_path: Path) -> None:
     looked = maker.make("r1", config={"look_only": True})
     assert looked.success
-    assert checked(looked) == dict.fromkeys({"valid", "drift", *JUDGES}, True)
+    assert checked(looked) == dict.fromkeys({*SNAPSHOT, *JUDGES}, True)
     assert maker.made("release") == maker.made("state") == []
     assert published(tmp_path) == []
     assert committed(maker) == []
@@ -121,7 +199,7 @@ def test_several_releases_in_one_run_are_refused_with_the_way_out_and_a_range_of
         "one run makes one release, and this run asks for r1 to r3; "
         "launch a backfill with one run for each partition, or run `reanon backfill`"
     )
-    assert severities(several) == dict.fromkeys({"valid", "drift", *JUDGES}, "WARN")
+    assert severities(several) == dict.fromkeys({*SNAPSHOT, *JUDGES}, "WARN")
     assert published(tmp_path) == []
     assert make("r1", "r1").success
     assert maker.made("release") == maker.made("state") == ["r1"]
@@ -159,9 +237,10 @@ def test_new_rows_that_are_not_eligible_fail_the_release_until_the_snapshot_is_c
     maker.make("r1")
     right = pd.read_csv(tmp_path / "snapshots" / "r2.csv")
     correct(tmp_path, "r2", ineligible())
-    refusal = maker.refusal("r2")
-    assert "not 3-eligible" in refusal
-    assert "flu" not in refusal
+    result = maker.make("r2")
+    assert "not 3-eligible" in said(result)
+    assert "flu" not in said(result)
+    assert severities(result) == {"eligibility": "ERROR"} | dict.fromkeys({"valid", "drift", *JUDGES}, "WARN")
     assert "r3 cannot be published before r2;" in maker.refusal("r3")
     assert published(tmp_path) == ["r1"]
     assert maker.made("release") == ["r1"]
@@ -178,7 +257,7 @@ def test_a_wrong_snapshot_fails_its_own_check_before_anything_is_computed(maker:
     result = maker.make("r1")
     assert not result.success
     assert "must be unique" in said(result)
-    assert severities(result) == {"valid": "ERROR"} | dict.fromkeys({"drift", *JUDGES}, "WARN")
+    assert severities(result) == {"valid": "ERROR"} | dict.fromkeys({*SNAPSHOT, *JUDGES} - {"valid"}, "WARN")
     for asset in ("release", *FILLED):
         assert maker.made(asset) == []
 
@@ -186,7 +265,8 @@ def test_a_wrong_snapshot_fails_its_own_check_before_anything_is_computed(maker:
 @pytest.mark.slow
 def test_a_snapshot_that_comes_late_is_taken(maker: Maker, tmp_path: Path) -> None:
     (tmp_path / "snapshots" / "r1.csv").rename(tmp_path / "late.csv")
-    assert "the snapshot of r1 must be there" in maker.refusal("r1")
+    assert maker.make("r1").success
+    assert maker.made("release") == []
     (tmp_path / "late.csv").rename(tmp_path / "snapshots" / "r1.csv")
     assert maker.make("r1").success
 
@@ -239,7 +319,7 @@ def test_the_command_and_the_assets_can_take_turns(maker: Maker, tmp_path: Path)
     assert maker.metadata("release")["previous release"].value == "r1"
     assert main(["publish", str(maker.path), "--quiet"]) == 0
     assert maker.make("r3").success  # nothing to do
-    assert "r2 is frozen" in maker.refusal("r2")
+    assert maker.make("r2").success
     assert main(["publish", str(maker.path), "--release", "r2", "--quiet"]) == 1
     assert published(tmp_path) == ["r1", "r2", "r3"]
     assert main(["audit", str(maker.path), "--attack", "intersection", "--quiet"]) == 0

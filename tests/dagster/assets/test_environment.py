@@ -37,8 +37,11 @@ def test_folders_and_day_of_a_release_are_those_of_the_environment(path: Path, t
     assert (root / "published" / "clinic" / "2024-01" / "manifest.json").is_file()
     assert stat.S_IMODE((root / "private" / "clinic").stat().st_mode) == 0o700
     assert not {"private", "published"} & {found.name for found in path.parent.iterdir()}
-    refused = made(path, "2024-02", february)
-    assert said(refused) == "release 2024-02 is not due yet; its period ends on 2024-03-01"
+    skipped = made(path, "2024-02", february)
+    assert skipped.success
+    (reason,) = [event.asset_observation_data for event in skipped.all_events if event.is_asset_observation]
+    told = reason.asset_observation.metadata["skipped"].value
+    assert told == "release 2024-02 is due on 2024-03-01"
     assert made(path, "2024-02", SeriesEnvironment(root=str(root), today="2024-03-01")).success
 
 

@@ -83,6 +83,11 @@ CALENDARS: dict[str, tuple[Calendar, list[str], list[str]]] = {
         ["2024-01-31", "2024-02-03", "2024-06-30"],
         ["2024-01-31", "2024-02-03", "2024-06-30"],
     ),
+    "named years": (
+        NamedCalendar(("2003", "2004", "2005")),
+        ["2003", "2004", "2005"],
+        ["2003", "2004", "2005"],
+    ),
     "names": (NamedCalendar(("r1", "r2", "r3")), ["r1", "r2", "r3"], ["r1", "r2", "r3"]),
     "names that do not sort": (
         NamedCalendar(("r2", "r10", "r1")),
@@ -133,6 +138,7 @@ def test_a_named_day_that_is_still_to_come_has_its_partition_because_a_name_is_a
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.dates(date(2024, 1, 1), date(2027, 12, 31)), min_size=1, max_size=4, unique=True))
 @example([date(2020, 2, 29)])
+@example([date(2024, 1, 29), date(2024, 2, 2)])
 @example([date(2016, 12, 31), date(2028, 2, 29)])
 def test_any_named_days_are_the_partitions_and_follow_each_other(days: list[date]) -> None:
     assume(min(days) <= NOW.date())  # Dagster has no partition before the first one has begun
@@ -150,6 +156,22 @@ def test_named_days_far_apart_need_few_exclusions() -> None:
     partitions = partitions_of(NamedCalendar(("2016-01-31", "2024-03-05")))
     assert isinstance(partitions, dg.TimeWindowPartitionsDefinition)
     assert len(partitions.exclusions or ()) < 200  # with daily windows they were 2,955
+
+
+@pytest.mark.parametrize(
+    ("names", "windows"),
+    [
+        (("2025-11", "2025-12", "2026-01"), True),
+        (("2026", "2027"), True),
+        (("2003", "2005"), False),
+        (("2004", "2003"), False),
+    ],
+)
+def test_names_that_are_months_or_years_in_a_row_are_time_windows(names: tuple[str, ...], windows: bool) -> None:
+    partitions = partitions_of(NamedCalendar(names))
+    assert may_depend_on_itself(partitions) == windows
+    keys = list(partitions.get_partition_keys(current_time=NOW))
+    assert [NamedCalendar(names).release_of(key) for key in keys] == list(names)
 
 
 def test_names_that_are_days_out_of_order_stay_in_the_order_of_the_list() -> None:
@@ -244,12 +266,14 @@ def test_every_asset_links_to_its_series_file_and_the_release_to_its_code(tmp_pa
     ],
     ids=["cadence", "cron", "names"],
 )
-def test_schedule_and_sensor_are_off_by_default(tmp_path: Path, text: str, schedules: dict[str, str]) -> None:
+def test_what_publishes_is_off_by_default(tmp_path: Path, text: str, schedules: dict[str, str]) -> None:
     repository = series_definitions(write_series(tmp_path, text=text)).get_repository_def()
     assert {one.name: one.cron_schedule for one in repository.schedule_defs} == schedules
-    assert [one.name for one in repository.sensor_defs] == ["clinic_snapshot_landed"]
+    assert {one.name: one.default_status.value for one in repository.sensor_defs} == {
+        "clinic_snapshot_landed": "STOPPED",
+        "clinic_ledger": "RUNNING",  # it publishes nothing
+    }
     assert all(one.default_status is dg.DefaultScheduleStatus.STOPPED for one in repository.schedule_defs)
-    assert all(one.default_status is dg.DefaultSensorStatus.STOPPED for one in repository.sensor_defs)
     for trigger in (*repository.schedule_defs, *repository.sensor_defs):
         assert trigger.job_name == ("clinic_on_time" if "on_time" in trigger.name else "clinic_release")
 

@@ -2,6 +2,7 @@
 
 import sys
 import tomllib
+from datetime import date
 from importlib import import_module
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from builders.series import SERIES, write_series
 from dagster.components.core.package_entry import DG_PLUGIN_ENTRY_POINT_GROUP, get_package_objects_in_module
 
 import reanon_dagster
-from reanon_dagster.definitions import ROOT, SeriesComponent
+from reanon_dagster.cli import main
+from reanon_dagster.definitions import ROOT, SeriesComponent, SeriesScaffolder, build_definitions
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = '[tool.dg]\ndirectory_type = "project"\n\n[tool.dg.project]\nroot_module = "registry"\n'
@@ -65,7 +67,9 @@ def test_a_broken_series_becomes_an_asset_and_the_other_components_load(
     assert "m must be a whole number of at least 2" in shown["wrong"]
     assert "unexpected DagsterInvalidDefinitionError" in shown["unforeseen"]
     assert "invalid series file absent/series.yaml" in caplog.text
-    assert {job.name for job in definitions.jobs or ()} == {"clinic_release", "ward_release"}
+    assert {job.name for job in definitions.jobs or ()} == {
+        f"{name}_{job}" for name in ("clinic", "ward") for job in ("release", "ledger")
+    }
 
 
 def test_two_invalid_files_of_one_folder_are_two_assets(tmp_path: Path) -> None:
@@ -98,3 +102,55 @@ def test_dg_loads_what_the_workspace_loads_under_the_same_name() -> None:
         },
     }
     assert import_module(module).defs.__class__.__name__ == "LazyDefinitions"
+
+
+def built(folder: Path, **attributes: object) -> dg.Definitions:
+    """The definitions of a component in a folder."""
+    context = dg.ComponentTree.for_test().load_context.for_path(folder)
+    return SeriesComponent(**attributes).build_defs(context)
+
+
+def test_a_series_may_be_written_into_the_component_itself_and_name_what_its_snapshots_come_from(
+    tmp_path: Path,
+) -> None:
+    text = SERIES.replace("[r1, r2, r3, r4, r5]", "['2024-01-31', '2024-02-29']")
+    inline = yaml.safe_load(text)  # with dates and numbers, as Dagster reads it
+    inline["releases"]["names"] = [date(2024, 1, 31), date(2024, 2, 29)]
+    definitions = built(tmp_path, settings=inline, upstream=["raw/patients"])
+    graph = definitions.get_repository_def().asset_graph
+    assert graph.get(dg.AssetKey(["clinic", "snapshot"])).parent_keys == {dg.AssetKey(["raw", "patients"])}
+    partitions = graph.get(dg.AssetKey(["clinic", "release"])).partitions_def
+    assert list(partitions.get_partition_keys()) == ["2024-01-31", "2024-02-29"]
+
+
+def test_a_strict_component_fails_the_project_with_every_error(tmp_path: Path) -> None:
+    write_series(tmp_path, text=SERIES.replace("m: 3", "m: 1").replace("sensitive: disease", "sensitive: [disease]"))
+    with pytest.raises(dg.DagsterInvalidDefinitionError) as error:
+        built(tmp_path, strict=True)
+    assert "m must be a whole number of at least 2" in str(error.value)
+    assert "sensitive must" in str(error.value)
+    assert built(tmp_path).get_repository_def().asset_graph.get_all_asset_keys() == {
+        dg.AssetKey([tmp_path.name, "broken"])
+    }
+
+
+def test_with_the_variable_an_invalid_file_fails_the_code_location(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_series(tmp_path / "data" / "clinic", text=SERIES.replace("m: 3", "m: 1"))
+    monkeypatch.delenv("REANON_SERIES", raising=False)
+    assert build_definitions(tmp_path).assets
+    monkeypatch.setenv("REANON_STRICT", "1")
+    with pytest.raises(dg.DagsterInvalidDefinitionError, match="clinic: m must be a whole number"):
+        build_definitions(tmp_path)
+
+
+def test_what_the_scaffolder_writes_is_a_series_that_can_be_published(tmp_path: Path) -> None:
+    folder = tmp_path / "registry" / "defs" / "patients"
+    folder.mkdir(parents=True)
+    request = dg.ScaffoldRequest("reanon_dagster.SeriesComponent", folder, "yaml", tmp_path, None)
+    SeriesScaffolder().scaffold(request)
+    component = yaml.safe_load((folder / "defs.yaml").read_text())
+    assert component["type"] == "reanon_dagster.SeriesComponent"
+    built(folder, **component["attributes"], strict=True)
+    assert main(["publish", str(folder / "series.yaml"), "--release", "2024-Q1", "--quiet"]) == 0

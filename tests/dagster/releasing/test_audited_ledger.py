@@ -101,10 +101,10 @@ def test_attacks_that_were_not_named_are_left_out_with_the_number(
 def test_a_check_that_is_judged_in_memory_alone_is_refused_with_the_number(
     published: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = published(SERIES + "checks: [{name: linear, n: 1}]\n")
+    path = published(SERIES + "checks: [{name: js-divergence, j: 2.0}]\n")
     in_parts(monkeypatch, path, 7)
     assert main(["audit", str(path), "--attack", ATTACK]) == 1
-    assert "the check linear takes about" in capsys.readouterr().err
+    assert "the check js-divergence takes about" in capsys.readouterr().err
 
 
 def test_the_attack_on_everyone_finds_the_same_in_a_mapped_ledger(

@@ -17,7 +17,7 @@ from reanon_dagster.storage import store_reader
 from reanon_dagster.storage.connection import opened
 
 COR_SPLIT = SERIES.replace("{name: m-invariance, m: 3}", "{name: cor-split, m: 4, n: 3}")
-OWN = ["well-formedness", "k-anonymity", "l-diversity", "historical-safety", "linear"]
+OWN = ["well-formedness", "k-anonymity", "l-diversity", "hc-safety"]
 
 
 def independent_problems(folder: Path, releases: list[str], m: int, n: int) -> list[str]:

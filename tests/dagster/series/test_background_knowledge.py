@@ -245,6 +245,7 @@ def test_the_assets_make_the_same_series_and_show_the_gain(folder: Path) -> None
                 (
                     "valid",
                     "drift",
+                    "eligibility",
                     "well_formedness",
                     "k_anonymity",
                     "l_diversity",

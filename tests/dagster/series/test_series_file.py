@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 from builders.series import EDUCATION, HOSPITAL, writer
 
+from reanon_core.model.errors import InvalidSchema
 from reanon_core.model.schema import Kind, Missing
 from reanon_dagster.series.config import SeriesConfig
 from reanon_dagster.series.series_file import load_series
@@ -67,7 +68,7 @@ sensitive: {column: disease, values: [flu, cold]}
 other: []
 technique: {name: m-invariance, m: 3, not_eligible: defer, assignment: stable}
 compare: {}
-checks: [well-formedness, {name: k-anonymity, k: 3}]
+checks: [{name: weak-m-invariance, m: 3}, {name: t-closeness, t: 0.5}]
 publish: {to: out, formats: [parquet], form: decoupled, k: 5}
 engine: embedded
 private: {to: ../secret}
@@ -84,7 +85,7 @@ private: {to: ../secret}
     assert (series.schema.sensitive.values, series.schema.sensitive.closed) == (("flu", "cold"), True)
     assert (series.parameters["not_eligible"], series.parameters["assignment"]) == ("defer", "stable")
     assert (series.form, series.technique.k) == ("decoupled", 5)
-    assert [check.name for check in series.more_checks] == ["well-formedness", "k-anonymity"]
+    assert [check.name for check in series.more_checks] == ["weak-m-invariance", "t-closeness"]
     assert series.published_folder == series.folder / "out" / "hospital"
     assert series.calendar.due(date.min) == ["r1", "r2"]
 
@@ -198,3 +199,18 @@ def test_loading_lazily_loads_neither_a_compiler_nor_a_database(write):
         "sys.exit(str(heavy) if heavy else 0)"
     )
     subprocess.run([sys.executable, "-c", code, str(write())], check=True)
+
+
+def test_a_check_that_is_unknown_or_declared_twice_is_refused_with_its_line(write):
+    checks = "technique: {name: m-invariance, m: 2}\nchecks:\n  - {name: l-diversity, ell: 2}\n"
+    checks += "  - {name: t-closeness, t: 0.5}\n  - wishful-thinking\n  - {name: t-closeness, t: 0.9}\n"
+    path = write(HOSPITAL, ("technique: {name: m-invariance, m: 2}\n", checks))
+    first = path.read_text().splitlines().index("  - {name: l-diversity, ell: 2}") + 1
+    with pytest.raises(InvalidSchema) as error:
+        load_series(path)
+    told = str(error.value).splitlines()
+    twice = "must be declared once; the technique or the list has it already"
+    assert told[0] == f"series.yaml, line {first}: check l-diversity {twice}"
+    assert told[1].startswith(f"series.yaml, line {first + 2}: check (wishful-thinking) must be one of")
+    assert told[2] == f"series.yaml, line {first + 3}: check t-closeness {twice}"
+    assert len(told) == 3

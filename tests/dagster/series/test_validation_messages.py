@@ -64,7 +64,7 @@ checks: [wishful-thinking]
         "admitted: domain (soon) must be two dates such as 2024-03-01",
         "column age (id and quasi-identifier) must have one role only",
         f"technique (magic) must be one of {', '.join(TECHNIQUES)}",
-        f"check (wishful-thinking) must be one of {', '.join(CHECKS)}",
+        f"series.yaml, line 16: check (wishful-thinking) must be one of {', '.join(CHECKS)}",
     ]
 
 

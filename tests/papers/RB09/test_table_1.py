@@ -9,7 +9,6 @@ from reanon_core.attacks.compromised import CompromisedAttack
 from reanon_core.attacks.linear import LinearAttack
 from reanon_core.attacks.propagation import PropagationAttack
 from reanon_core.checks.hc_safety import HcSafety
-from reanon_core.checks.historical_safety import HistoricalSafety
 from reanon_core.checks.weak_m_invariance import WeakMInvariance
 from reanon_core.inference.elimination.problem import enqueue_all, value_problem
 from reanon_core.inference.elimination.propagation import UNBOUNDED, propagate
@@ -92,7 +91,7 @@ def test_the_historical_correlations_are_those_of_the_paper() -> None:
 def test_group_3_is_unsafe_for_n_2_and_group_4_for_n_3(n: int, expected: int) -> None:
     """Definition 7."""
     assert unsafe(HcSafety(n=n)) == [0, expected]
-    assert unsafe(HistoricalSafety(m=3, n=n)) == [0, expected]
+    assert unsafe(HcSafety(m=3, n=n)) == [0, expected]
 
 
 def test_table_1_is_weakly_3_invariant() -> None:

@@ -12,7 +12,7 @@ from oracles.correlations import (
 )
 from oracles.histories import ledger_of, weak_ledger
 
-from reanon_core.checks.linear import Linear
+from reanon_core.checks.hc_safety import HcSafety
 from reanon_core.checks.membership_table import MembershipTable
 from reanon_core.checks.signed_sums import smallest_sums
 from reanon_core.inference.linear.components import Incidence, small_components
@@ -105,7 +105,7 @@ def test_a_small_component_shows_what_no_sum_of_four_groups_does() -> None:
     incidence = Incidence([sorted(group.people) for group in groups], [0] * len(groups))
     assert incidence.correlations(list(range(6)), 1) == [((letters["l"],), (letters["x"],))]
     assert incidence.correlations(list(range(5)), 1) == []
-    check = Linear(n=2)
+    check = HcSafety(n=2, strict=True)
     memory, answers = check.initial_memory(), []
     for entry in ledger.entries:
         verdict, memory = check.examine(entry, memory)

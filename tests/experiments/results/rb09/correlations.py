@@ -6,11 +6,9 @@ from experiments.results.panels import Picture, legend, line, panels
 from experiments.results.rb09.scenarios import POPULATIONS, TITLES, N, cor_split, m_invariance, m_of, scenarios
 from experiments.results.t_series import SEEDS, Scale, snapshots, spread
 
-from reanon_core.checks.hc_safety import HcSafety
+from reanon_core.checks.hc_safety import CLOSE, HcSafety
 from reanon_core.protocols import Technique
 from reanon_core.replay import publications
-
-UNSAFE = "groups that Figure 6 refuses"
 
 
 def releases(technique: Technique, population: str, scale: Scale) -> dict[str, list[list[float]]]:
@@ -22,7 +20,7 @@ def releases(technique: Technique, population: str, scale: Scale) -> dict[str, l
         for snapshot, made in publications(technique, series, np.random.default_rng(seed)):
             verdict, memory = check.examine(made.entry(snapshot), memory)
             observed = verdict.observed
-            seen.append((observed["groups"], observed[UNSAFE], verdict.violations, made.auxiliary.total))
+            seen.append((observed["groups"], observed[CLOSE], verdict.violations, made.auxiliary.total))
         for name, values in zip(runs, zip(*seen, strict=True), strict=True):
             runs[name].append(list(values))
     return {name: [spread(list(at)) for at in zip(*of, strict=True)] for name, of in runs.items()}

@@ -46,6 +46,7 @@ from reanon_core.metrics.group_size import AverageGroupSize, NormalizedGroupSize
 from reanon_core.metrics.kl_divergence import KlDivergence
 from reanon_core.metrics.query_error import CountingQueryError
 from reanon_core.metrics.relations import RelationsKept
+from reanon_core.metrics.value_counts import ValueLoss
 from reanon_core.model.background import Background
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.ledger import Ledger
@@ -148,6 +149,7 @@ METRICS: dict[str, type[Metric]] = {
     "average-group-size": AverageGroupSize,
     "c-avg": NormalizedGroupSize,
     "counterfeits": CounterfeitCount,
+    "value-loss": ValueLoss,
 }
 
 

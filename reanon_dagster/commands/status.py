@@ -10,11 +10,12 @@ from reanon_dagster.commands.output import say, table, technique_line, warn
 from reanon_dagster.commands.private_output import require_json_place, write_json_file
 from reanon_dagster.releasing.halts import halt_sentence
 from reanon_dagster.releasing.integrity import Integrity, integrity_of
-from reanon_dagster.releasing.query_error import MEANING, RELATIONS_MEANING
+from reanon_dagster.releasing.query_error import MEANINGS, Utility
 from reanon_dagster.releasing.release_order import ReleaseStatus, Status, statuses
 from reanon_dagster.releasing.series_view import SeriesView, read_view
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import find_series, load_series
+from reanon_dagster.storage.series_store import read_value_counts
 
 
 def run(options: argparse.Namespace) -> int:
@@ -53,8 +54,8 @@ def run(options: argparse.Namespace) -> int:
             warn(halt_sentence(series.name, halts))
         code = max(code, _flaws_shown(series, view, found))
     if measured:
-        say(MEANING, quiet=options.quiet)
-        say(RELATIONS_MEANING, quiet=options.quiet)
+        for meaning in MEANINGS:
+            say(meaning, quiet=options.quiet)
     if options.json is not None:
         write_json_file(options.json, {"series": documents})
     return code
@@ -65,6 +66,11 @@ def _document(
 ) -> dict[str, object]:
     """The status of a series for a program."""
     records = {record.release: record for record in view.records}
+    counts = read_value_counts(series.private_folder)
+    worth = {
+        record.release: Utility(record.query_error, record.relations, counts.get(record.position))
+        for record in view.records
+    }
     return {
         "series": series.name,
         "path": str(path),
@@ -80,8 +86,7 @@ def _document(
                 "reason": one.reason,
                 "people": records[one.release].people if one.release in records else None,
                 "withheld": records[one.release].withheld if one.release in records else None,
-                "query_error": records[one.release].query_error if one.release in records else None,
-                "relations": records[one.release].relations if one.release in records else None,
+                **worth.get(one.release, Utility()).document(),
             }
             for one in listed
         ],

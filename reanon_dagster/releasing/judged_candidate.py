@@ -13,7 +13,7 @@ from reanon_core.protocols import Check, Memory, Technique
 from reanon_dagster.releasing.brakes import new_people, require_accepted_loss, require_released_brakes
 from reanon_dagster.releasing.candidate import Candidate, digest
 from reanon_dagster.releasing.computation import Computation, InMemory
-from reanon_dagster.releasing.query_error import query_error, relations_kept
+from reanon_dagster.releasing.query_error import Utility, measured_utility
 from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.releasing.snapshot_intake import require_expectations
 from reanon_dagster.releasing.spreadsheet_formulas import formula_notes
@@ -88,13 +88,16 @@ def judged_candidate(
     computation = computation or InMemory(series)
     publication = computation.publication(read, _state(technique, computation.state(view)), generator(seed))
     entry = publication.entry(read.snapshot)
-    lost, losses = require_accepted_loss(release, entry, view.position, accept_drift)
-    accepted += lost
     progress("checking")
     # No variable holds the earlier state and memories, so that theirs is free as soon as it is used.
     verdicts, memories = computation.verdicts(checks_of(series), entry, computation.memories(view))
     holds = all(verdict.holds for verdict in verdicts if verdict.required)
-    error, kept = (query_error(entry), relations_kept(entry)) if holds else (None, None)  # others may be malformed
+    measured = Utility()  # what is not well formed cannot be measured
+    losses: tuple[str, ...] = ()
+    if holds:
+        measured = measured_utility(entry)
+        lost, losses = require_accepted_loss(series, view, release, entry, measured, accept_drift)
+        accepted += lost
     return Candidate(
         release=release,
         position=view.position,
@@ -118,8 +121,7 @@ def judged_candidate(
         doubts=doubts,
         seconds=time.perf_counter() - began,
         forgotten=len(view.summary.marks),
-        query_error=error,
-        relations=kept,
+        utility=measured,
         count_record=publication.count_record,
         accepted=accepted,
         new_ids=new_ids,

@@ -144,7 +144,11 @@ def statuses(
     listed = []
     for record in records:
         remarks = [f"{record.withheld} withheld"] if record.withheld else []
-        remarks += [] if record.query_error is None else [utility(record.query_error, record.relations)]
+        remarks += (
+            []
+            if record.query_error is None
+            else [utility(record.query_error, record.relations, record.lost, record.share_changed)]
+        )
         remarks += [f"accepted: {one.brake} ({one.reason})" for one in accepted.get(record.release, ())]
         status = Status.PUBLISHED
         if record.withdrawn is not None:

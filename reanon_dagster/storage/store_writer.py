@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reanon_core.metrics.value_counts import ValueCounts, value_counts
 from reanon_core.model.arrays import forget_pages
 from reanon_core.model.erasure import Mark
 from reanon_core.model.errors import OutOfOrder
@@ -120,8 +121,9 @@ def _write_release(connection: "duckdb.DuckDBPyConnection", change: Commit) -> N
             record.seconds,
         ],
     )
-    measured = [record.position, record.query_error, record.relations]
-    connection.execute("INSERT INTO private.query_errors VALUES (?, ?, ?)", measured)
+    measured = [record.position, record.query_error, record.relations, record.lost, record.share_changed]
+    connection.execute("INSERT INTO private.query_errors VALUES (?, ?, ?, ?, ?)", measured)
+    _write_value_counts(connection, record.position, change.values)
     connection.execute("DELETE FROM private.refusals WHERE release = ?", [record.release])
     for accepted in change.accepted:
         query = "INSERT INTO private.accepted_drifts VALUES (?, current_localtimestamp(), ?, ?)"
@@ -157,6 +159,15 @@ def _write_release(connection: "duckdb.DuckDBPyConnection", change: Commit) -> N
                 verdict.sentence,
             ],
         )
+
+
+def _write_value_counts(connection: "duckdb.DuckDBPyConnection", position: int, counts: ValueCounts | None) -> None:
+    import pyarrow as pa
+
+    if counts is not None:
+        columns = {name: getattr(counts, name) for name in ("people", "withheld", "invented", "counted")}
+        rows = pa.table({"code": np.arange(len(counts.values), dtype=np.int32), **columns})
+        _insert(connection, "private.value_counts", rows, position=position)
 
 
 def _write_values(connection: "duckdb.DuckDBPyConnection", schema: Schema) -> None:
@@ -270,8 +281,10 @@ def write_erasure(connection: "duckdb.DuckDBPyConnection", change: Erasure) -> N
             _write_person(connection, position, entry, change)
             query = "UPDATE private.releases SET candidate_digest = ? WHERE position = ?"
             connection.execute(query, [digest, position])
-            # In a bucket of few people the counts tell their values.
+            # In a bucket of few people the counts tell their values; so would counts by value that still have them.
             connection.execute("DELETE FROM private.count_records WHERE position = ?", [position])
+            connection.execute("DELETE FROM private.value_counts WHERE position = ?", [position])
+            _write_value_counts(connection, position, value_counts(entry))
         erase_person(connection, change.person)
         latest = change.mark.releases - 1
         write_state(connection, latest, change.state)

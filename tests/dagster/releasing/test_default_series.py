@@ -133,6 +133,12 @@ def crowded() -> list[pd.DataFrame]:
         ("not_eligible: partial-blocks", "not_eligible: blocks", False),
         ("not_eligible: partial-blocks, regions: sizes", "not_eligible: partial-blocks, regions: none", False),
         ("assignment: deep", "assignment: stable", True),
+        ("on_sensitive_change: refuse", "on_sensitive_change: withhold", True),
+        ("on_sensitive_change: refuse", "on_sensitive_change: episode", False),
+        ("on_sensitive_change: withhold", "on_sensitive_change: episode", False),
+        ("on_sensitive_change: episode", "on_sensitive_change: withhold", False),
+        ("on_qi_change: refuse", "on_qi_change: allow", True),
+        ("on_qi_change: allow", "on_qi_change: refuse", False),
     ],
 )
 def test_only_a_change_that_the_proof_covers_is_allowed(
@@ -152,9 +158,31 @@ def test_only_a_change_that_the_proof_covers_is_allowed(
         if "pad" not in after:
             assert codes == [1, 1]
             assert "technique.not_eligible from refuse to blocks" in told
+            assert "technique.on_sensitive_change from refuse to withhold" in told
     else:
         assert "froze" not in told
         assert codes[1] == 0
+
+
+@pytest.mark.parametrize("technique", ["m-invariance, m: 3", "cor-split, m: 3, n: 2"])
+def test_corrected_values_are_refused_with_a_way_that_publishes_the_release_without_them(
+    write: Write, technique: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = people(600)
+    corrected = first.assign(disease=first["disease"].mask(first.index < 11, "cold"))
+    wrong = int((first["disease"] != corrected["disease"]).sum())
+    path = write(f"{{name: {technique}}}", first, corrected, first)
+    assert main(["backfill", str(path), "--quiet"]) == 1
+    told = capsys.readouterr().err
+    assert f"{wrong} people have another value of disease than before" in told
+    assert "set on_sensitive_change: withhold, which publishes the release without them and may follow refuse" in told
+    write(f"{{name: {technique}, on_sensitive_change: withhold}}")
+    assert main(["backfill", str(path), "--to", "r2", "--quiet"]) == 0
+    assert manifest(path, "r2")["withheld"] >= wrong
+    withheld = set(pd.read_csv(path.parent / "private" / "clinic" / "withheld" / "r2.csv").iloc[:, 0])
+    assert withheld >= set(first["patient"][first["disease"] != corrected["disease"]])
+    assert main(["publish", str(path), "--quiet"]) == 0
+    assert main(["audit", str(path), "--quiet"]) == 0
 
 
 def test_a_refusal_names_a_way_that_is_still_open(write: Write, capsys: pytest.CaptureFixture[str]) -> None:

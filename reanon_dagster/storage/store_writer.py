@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+COLUMNS = "quasi_identifiers."
+"""How the frozen settings of a column begin."""
 OVERTAKEN = "another process published a release of this series in the meantime; try again"
 
 
@@ -108,6 +110,8 @@ def _write_release(connection: "duckdb.DuckDBPyConnection", change: Commit) -> N
         raise OutOfOrder(OVERTAKEN)
     if record.position == 0:
         connection.executemany("INSERT INTO private.series VALUES (?, ?)", list(change.frozen.items()))
+    else:
+        _freeze_growth(connection, change.frozen)
     connection.execute(
         "INSERT INTO private.releases VALUES (?, ?, ?, ?, ?, ?, ?, ?, current_localtimestamp())",
         [
@@ -159,6 +163,15 @@ def _write_release(connection: "duckdb.DuckDBPyConnection", change: Commit) -> N
                 verdict.sentence,
             ],
         )
+
+
+def _freeze_growth(connection: "duckdb.DuckDBPyConnection", now: Mapping[str, str]) -> None:
+    """What a column has grown by is frozen as well: the release may show it."""
+    before = store_reader.frozen(connection)["fingerprint"]
+    columns = {key: value for key, value in json.loads(now["fingerprint"]).items() if key.startswith(COLUMNS)}
+    grown = json.dumps({**json.loads(before), **columns}, sort_keys=True)
+    if grown != before:
+        connection.execute("UPDATE private.series SET value = ? WHERE name = 'fingerprint'", [grown])
 
 
 def _write_value_counts(connection: "duckdb.DuckDBPyConnection", position: int, counts: ValueCounts | None) -> None:

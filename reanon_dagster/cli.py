@@ -260,7 +260,7 @@ def _add_withdraw_and_forget(commands: "argparse._SubParsersAction[argparse.Argu
     who = forget.add_mutually_exclusive_group(required=True)
     id_help = "the id as in the source; - reads it from standard input, so that no list of processes shows it"
     who.add_argument("--id", metavar="X", help=id_help)
-    who.add_argument("--id-file", type=Path, metavar="F", help="a file that holds the id and nothing else")
+    who.add_argument("--id-file", type=Path, metavar="F", help="a file with an id on every line")
     forget.add_argument("--never-seen", action="store_true", help="also if no release was made with this id")
     forget.add_argument("--dry-run", action="store_true", help="say what would happen and what remains, change nothing")
 

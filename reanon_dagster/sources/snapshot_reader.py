@@ -197,5 +197,5 @@ def read_ids(series: Series, release: str, key: bytes) -> "tuple[pa.Array, Int64
     id_name = series.config.source.id
     table = read_table(series, release, (id_name,))
     require(table.problems, InvalidSnapshot)
-    ids = table.data[id_name].combine_chunks()
+    ids = table.raw[id_name].combine_chunks()
     return ids, people(id_name, table.data[id_name], key).persons

@@ -9,7 +9,7 @@ import numpy as np
 
 from reanon_core.engine.column_folder import ColumnFolder
 from reanon_core.metrics.value_counts import ValueCounts
-from reanon_core.model.arrays import Int32, Int64
+from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.model.erasure import Mark
 from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.model.packing import Packable, packed_digest, packed_size, unpack
@@ -81,6 +81,13 @@ def table_people(connection: "duckdb.DuckDBPyConnection", position: int) -> Iter
     query = "SELECT person, sensitive FROM private.people WHERE position = ? AND origin = 0"
     for batch in connection.execute(query, [position]).to_arrow_reader(PEOPLE_AT_ONCE):
         yield batch["person"].to_numpy(), batch["sensitive"].to_numpy()
+
+
+def known_among(connection: "duckdb.DuckDBPyConnection", persons: Int64) -> Bool:
+    """Which of these people are in the snapshot of a release."""
+    query = "SELECT DISTINCT person FROM private.people WHERE list_contains(?, person)"
+    found = [person for (person,) in connection.execute(query, [persons.tolist()]).fetchall()]
+    return np.isin(persons, np.array(found, np.int64))
 
 
 def value_returning(connection: "duckdb.DuckDBPyConnection", code: int) -> list[tuple[int, int]]:

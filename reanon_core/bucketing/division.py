@@ -264,6 +264,6 @@ def _frequent_signature(value: int, had: frozenset[int], listed: list[Signature]
         raise TooFewValues(
             f"on_sensitive_change: episode needs a new signature of m = {m} values that shares none with the "
             f"{len(had)} a person was hidden among before, and only {len(others) + 1} of {len(pool)} known values are "
-            f"left; leave such a person out of the snapshot, or start a new series with a smaller m"
+            f"left; leave such a person out of the snapshot"
         )
     return tuple(sorted([value, *others[: m - 1]]))

@@ -13,6 +13,7 @@ from reanon_dagster.releasing.integrity import Integrity, integrity_of
 from reanon_dagster.releasing.query_error import MEANINGS, Utility
 from reanon_dagster.releasing.release_order import ReleaseStatus, Status, statuses
 from reanon_dagster.releasing.series_view import SeriesView, read_view
+from reanon_dagster.releasing.snapshot_intake import corrected_releases
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import find_series, load_series
 from reanon_dagster.storage.series_store import read_value_counts
@@ -42,14 +43,15 @@ def run(options: argparse.Namespace) -> int:
             continue
         require_json_place(options.json, series.published_folder.parent)
         today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
-        listed = statuses(series, view.records, view.summary.refusals, today, accepted=view.summary.accepted)
+        corrected, accepted = corrected_releases(series, view), view.summary.accepted
+        listed = statuses(series, view.records, view.summary.refusals, today, accepted=accepted, corrected=corrected)
         halts, found = view.summary.halts, integrity_of(series, remember=True)
         held = "halted" if halts else "held back, see below" if view.pending or found.flaws else None
         rows = [(one.release, one.status.value, _remark(one, held)) for one in listed]
         say(f"{series.title}: {technique_line(series)} ({path})", quiet=options.quiet)
         table(("release", "status", ""), rows, quiet=options.quiet)
         measured |= any(record.query_error is not None for record in view.records)
-        documents.append(_document(path, series, view, listed, found))
+        documents.append({**_document(path, series, view, listed, found), "corrected": corrected})
         if halts:
             warn(halt_sentence(series.name, halts))
         code = max(code, _flaws_shown(series, view, found))

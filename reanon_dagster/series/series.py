@@ -13,7 +13,7 @@ from typing import Any
 from reanon_core.model.background import Background
 from reanon_core.model.coding import plain
 from reanon_core.model.errors import InvalidParameter, Problem
-from reanon_core.model.schema import Ends, QuasiIdentifier, Schema
+from reanon_core.model.schema import Ends, Missing, QuasiIdentifier, Schema
 from reanon_core.model.taxonomy import Taxonomy
 from reanon_core.protocols import Check, Form, Technique
 from reanon_dagster.series.calendar import Calendar
@@ -225,6 +225,9 @@ def decoupled_or_not(technique: Technique[Any, Any], publish: Publish) -> Techni
     return technique
 
 
+REFUSED_BEFORE = (Missing.REFUSE.value, Missing.SEPARATE.value)
+
+
 def _frozen_column(column: QuasiIdentifier) -> dict[str, object]:
     key = f"quasi_identifiers.{column.name}"
     tree = None
@@ -243,10 +246,16 @@ def _frozen_column(column: QuasiIdentifier) -> dict[str, object]:
 
 
 def _grown_keys(column: QuasiIdentifier, frozen: Mapping[str, object]) -> list[str]:
-    """The keys of a column that were frozen with fewer codes, if those have the same meaning and the same bins."""
-    from reanon_core.recoding.bins import keeps_bins
+    """The keys of a column that were frozen with fewer codes, if those have the same meaning and the same bins.
 
+    A series that refused missing values has none in its releases, so it may have some later.
+    """
     key = f"quasi_identifiers.{column.name}"
+    missing = [f"{key}.missing"] if (frozen.get(f"{key}.missing"), column.missing.value) == REFUSED_BEFORE else []
+    return [*missing, *_longer_keys(key, column, frozen)]
+
+
+def _longer_keys(key: str, column: QuasiIdentifier, frozen: Mapping[str, object]) -> list[str]:
     if column.taxonomy is not None:
         key, paths = f"{key}.{'taxonomy' if column.hierarchical else 'order'}", column.taxonomy.paths
         tree = frozen.get(key)
@@ -261,6 +270,8 @@ def _grown_keys(column: QuasiIdentifier, frozen: Mapping[str, object]) -> list[s
         if not column.domain[0] <= domain[0] <= domain[1] <= column.domain[1]:
             return []
         before = replace(column, domain=(domain[0], domain[1]))
+    from reanon_core.recoding.bins import keeps_bins
+
     return [key] if column.ends is Ends.EXACT or keeps_bins(column, before) else []
 
 

@@ -35,6 +35,8 @@ class ReleaseRecord:
     """The greatest relative change of a value's share."""
     withdrawn: datetime | None = None
     """When the release was taken back; None if it was not."""
+    committed: datetime | None = None
+    """When it passed the gate; None until it is read from the store."""
 
 
 @dataclass(frozen=True)

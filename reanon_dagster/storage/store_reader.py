@@ -38,12 +38,15 @@ def exists(connection: "duckdb.DuckDBPyConnection") -> bool:
 def releases(connection: "duckdb.DuckDBPyConnection") -> list[ReleaseRecord]:
     """Every release that passed the gate, in order."""
     rows = connection.execute(
-        "SELECT position, release, input_digest, candidate_digest, manifest_digest, people, withheld, seconds "
-        "FROM private.releases ORDER BY position"
+        "SELECT position, release, input_digest, candidate_digest, manifest_digest, people, withheld, seconds, "
+        "committed FROM private.releases ORDER BY position"
     ).fetchall()
     measured = _measured(connection)
     withdrawn = {one.release: one.withdrawn for one in withdrawals(connection)}
-    return [ReleaseRecord(*(*row, *measured.get(row[0], (None,) * 4), withdrawn.get(row[1]))) for row in rows]
+    return [
+        ReleaseRecord(*(*row, *measured.get(row[0], (None,) * 4), withdrawn.get(row[1]), committed))
+        for *row, committed in rows
+    ]
 
 
 def release_count(connection: "duckdb.DuckDBPyConnection") -> int:

@@ -37,7 +37,7 @@ class NotDiverse(Unpublishable):
             else "no part of them is diverse either"
         )
         largest = rows // count
-        smaller = f"the largest ell that would work is {largest}; " if largest >= 2 else ""
+        smaller = f"in a series that begins, ell = {largest} would work; " if largest >= 2 else ""
         self._rest = (
             f"has {count:,} of {counted(rows, 'new person', 'new people')}, and at most {rows // ell:,} (one in {ell}) "
             f"are allowed; {some}; {smaller}or set on_batch: wait, which withholds all of them until more people come"
@@ -144,5 +144,6 @@ def _refuse_undiverse_buckets(bucket: Int32, sensitive: Int32, ell: int, least: 
     if undiverse:
         raise Unpublishable(
             f"{counted(undiverse, 'bucket', 'buckets')} of {int(bucket.max()) + 1:,} would not be {ell}-diverse with "
-            f"cuts by quasi-identifiers down to {least} people; raise bucket_size, lower ell, or set on_batch: wait"
+            f"cuts by quasi-identifiers down to {least} people; set on_batch: wait, or "
+            f"before the first release raise bucket_size or lower ell"
         )

@@ -4,6 +4,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
@@ -127,6 +128,10 @@ class Source(Part, ABC):
 
         Raises: SnapshotMissing; InvalidSnapshot.
         """
+        return None
+
+    def touched(self, folder: Path, release: str) -> datetime | None:  # noqa: ARG002
+        """When the files of the snapshot were last written; None if it has none, or they are not there."""
         return None
 
     def rows(self, folder: Path, release: str) -> int | None:  # noqa: ARG002

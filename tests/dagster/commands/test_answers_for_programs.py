@@ -98,3 +98,23 @@ def test_a_release_of_bpg_has_one_line_and_its_reasons_are_explained_once(
     explained = [line for line in lines if line.startswith("withheld: ")]
     assert explained
     assert len(set(explained)) == len(explained)
+
+
+def test_a_snapshot_that_is_corrected_too_late_is_said_in_the_status(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frames = lively(releases=3, size=72)
+    path = write_series(tmp_path, snapshots=frames)
+    assert main(["backfill", str(path), "--to", "r2", "--quiet"]) == 0
+    first = tmp_path / "snapshots" / "r1.csv"
+    content = first.read_bytes()
+    first.write_bytes(content)  # delivered again, and the same
+    _, found = answer(path, "status")
+    assert found["series"][0]["corrected"] == []
+    first.write_bytes(content.replace(b",flu", b",cold", 1))
+    _, found = answer(path, "status")
+    assert found["series"][0]["corrected"] == ["r1"]
+    assert main(["status", str(path)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert told.count("its snapshot was changed afterwards") == 1
+    assert main(["publish", str(path), "--quiet"]) == 0  # it stops nothing

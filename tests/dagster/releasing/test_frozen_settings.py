@@ -119,3 +119,24 @@ def test_a_domain_may_grow_by_whole_bins(tmp_path: Path, first: str, domain: str
     assert main(["publish", str(path), "--quiet"]) == 0
     path.write_text(path.read_text().replace(f"domain: {first}", f"domain: {domain}"))
     assert main(["publish", str(path), "--quiet"]) == code
+
+
+@pytest.mark.parametrize("form", ["boxes", "decoupled"])
+def test_missing_values_may_be_published_after_a_release_without_any(
+    tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frames = lively(3, size=72)
+    frames["r2"] = frames["r2"].assign(age=frames["r2"]["age"].astype("Int64").mask(frames["r2"].index % 9 == 0))
+    path = write_series(tmp_path, text=f"{SERIES}publish: {{form: {form}}}\n", snapshots=frames)
+    assert main(["backfill", str(path), "--quiet"]) == 2
+    assert "set missing: separate to publish empty values as such" in capsys.readouterr().err
+    text = path.read_text()
+    path.write_text(text.replace("domain: [0, 110]", "domain: [0, 110], missing: separate"))
+    assert main(["backfill", str(path), "--quiet"]) == 0
+    for command in ("audit", "doctor"):
+        assert main([command, str(path), "--quiet"]) == 0
+    assert main(["verify", str(path.parent / "published" / "clinic"), "--quiet"]) == 0
+    path.write_text(text)
+    assert main(["status", str(path)]) == 0
+    assert main(["validate", str(path)]) == 1
+    assert "quasi_identifiers.age.missing was separate and is refuse" in capsys.readouterr().err

@@ -50,8 +50,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action=_Version, help="print the version and exit")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
-    init = _command(commands, "init", "write a commented series.yaml and a small example to start from")
-    init.add_argument("folder", type=Path, metavar="DIR", help="the folder to write to; it must not hold a series yet")
+    _add_init(commands)
 
     validate = _command(
         commands,
@@ -246,6 +245,15 @@ def _backup_and_keys(commands: "argparse._SubParsersAction[argparse.ArgumentPars
     keygen = _command(commands, "keygen", "make a key that signs manifests, or a secret that encrypts a private folder")
     keygen.add_argument("--out", type=Path, metavar="F", required=True, help="the new file; F.pub gets the public half")
     keygen.add_argument("--secret", action="store_true", help="a secret for private.key instead")
+
+
+def _add_init(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    init = _command(commands, "init", "write a commented series.yaml, with a small example or for a table of yours")
+    init.add_argument("folder", type=Path, metavar="DIR", help="the folder to write to; it must not hold a series yet")
+    table_help = "a table of yours, such as people.csv: propose the series for it, and copy it as the first snapshot"
+    init.add_argument("--from", dest="table", type=Path, metavar="F", help=table_help)
+    init.add_argument("--id", metavar="COLUMN", help="the column that identifies a person; by default the likely one")
+    init.add_argument("--sensitive", metavar="COLUMN", help="the column to protect; by default you are asked")
 
 
 def _add_withdraw_and_forget(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

@@ -31,14 +31,14 @@ from reanon_dagster.sources.snapshot_location import missing
 from reanon_dagster.storage.series_store import read_summary
 
 GRID = (
-    *("technique", "form", "releases", "counter-\nfeits", "with-\nheld", "off\nby", "kept", "worst\nvalue"),
+    *("technique", "form", "releases", "counter-\nfeits", "with-\nheld", "off\nby", "kept", "lost"),
     *("ex-\nposed", "ends"),
 )
 """Short, so that the table fits into a terminal of 80 columns."""
 LEGEND = (
     "means over the releases on the disk that were tried in the time (--seconds); exposed: people for whom all of them "
-    "together leave a single value; ends: the first release that is refused, has more counterfeits than people, or "
-    "withholds a fifth of them"
+    "together leave a single value; lost: the greatest share of the people with one value that any release loses; "
+    "ends: the first release that is refused, has more counterfeits than people, or withholds a fifth of them"
 )
 
 

@@ -33,7 +33,7 @@ from reanon_dagster.storage.series_store import read_summary
 
 HEADINGS = (
     *("release", "result", "people", "with-\nheld", "counter-\nfeits", "dirty"),
-    *("off\nby", "kept", "worst\nvalue", "ex-\nposed", "sec"),
+    *("off\nby", "kept", "lost", "ex-\nposed", "sec"),
 )
 """Short, so that the table fits into a terminal of 80 columns."""
 LEGEND = (
@@ -135,7 +135,7 @@ def _show(
         say(ONE_DRAW, quiet=quiet)
     say(f"off by: {MEANING}", quiet=quiet)
     say(f"kept: {RELATIONS_MEANING}", quiet=quiet)
-    say(f"worst value: what the value that loses most loses of its people; {VALUES_MEANING}", quiet=quiet)
+    say(f"lost: what the worst value loses of its people; {VALUES_MEANING}", quiet=quiet)
     if any(one.projected for one in releases):
         say(PROJECTED, quiet=quiet)
     if not any(one.refused for one in releases if not one.projected):

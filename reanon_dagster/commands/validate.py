@@ -13,7 +13,7 @@ from reanon_core.model.errors import (
     Unpublishable,
     counted,
 )
-from reanon_dagster.commands.output import say, warn, warn_of_caution, warn_of_notes, warn_of_refusal
+from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes, warn_of_refusal
 from reanon_dagster.commands.private_output import require_json_place, write_json_file
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.gate import require_acceptable
@@ -69,7 +69,8 @@ def _validate_release(series: Series, view: SeriesView, release: str, answer: di
     today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
     due = due_day(series, release, today)
     try:
-        candidate = make_candidate(series, view, release, due, dry_run=True)
+        with progress(f"{series.name} {release}: validating", quiet=quiet) as step:
+            candidate = make_candidate(series, view, release, due, dry_run=True, progress=step)
         if candidate is None:
             raise AssertionError("the next release is not the latest one")
         require_acceptable(candidate)

@@ -29,6 +29,7 @@ def run(options: argparse.Namespace) -> int:
         )
         require_json_place(options.json, None)
     code, measured = 0, False
+    named: dict[str, Path] = {}
     documents = []
     for path in paths:
         try:
@@ -41,6 +42,12 @@ def run(options: argparse.Namespace) -> int:
                 warn(f"{path}: {sentence}")
             code = error.exit_code
             continue
+        other = named.setdefault(series.name, path)
+        if other != path:
+            warn(
+                f"{path}: {other} is a series of the same name, {series.name}, and Dagster shows only one of them; "
+                f"rename the one that has published nothing, or list one of the folders in REANON_SERIES"
+            )
         require_json_place(options.json, series.published_folder.parent)
         today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
         corrected, accepted = corrected_releases(series, view), view.summary.accepted

@@ -53,6 +53,14 @@ def note_on_forgotten(left_out: int) -> tuple[str, ...]:
     return (sentence,)
 
 
+def note_on_delivery(view: SeriesView, read: Read) -> tuple[str, ...]:
+    """What the steward must know if the snapshot is that of an earlier release; nothing otherwise."""
+    before = [record.release for record in view.records if record.input_digest == read.input_digest and read.rows]
+    if not before:
+        return ()
+    return (f"its snapshot is the same as that of release {before[-1]}; was it delivered again?",)
+
+
 def _state(technique: Technique[Any, Any], packed: Memory | None) -> Any:
     """The state that was stored; the initial one before the first release."""
     return technique.initial_state() if packed is None else technique.restored(packed)
@@ -114,6 +122,7 @@ def judged_candidate(
             *(f"accepted: {one.brake}" for one in accepted),
             *losses,
             *doubts,
+            *note_on_delivery(view, read),
             *note_on_forgotten(read.left_out),
             *publication.notes,
             *formula_notes(series, entry),

@@ -118,3 +118,43 @@ def test_a_snapshot_that_is_corrected_too_late_is_said_in_the_status(
     told = " ".join(capsys.readouterr().out.split())
     assert told.count("its snapshot was changed afterwards") == 1
     assert main(["publish", str(path), "--quiet"]) == 0  # it stops nothing
+
+
+def test_a_snapshot_that_is_delivered_again_and_a_second_series_of_the_name_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = lively(releases=1, size=72)["r1"]
+    path = write_series(tmp_path / "one", snapshots={"r1": frame, "r2": frame})
+    assert main(["backfill", str(path), "--quiet"]) == 0
+    told = capsys.readouterr().err
+    assert told.count("its snapshot is the same as that of release") == 1
+    assert "clinic r2: its snapshot is the same as that of release r1; was it delivered again?" in told
+    other = write_series(tmp_path / "two", snapshots={"r1": frame})
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("REANON_SERIES", f"{path.parent}:{other.parent}")
+    assert main(["status", "--quiet"]) == 0
+    assert f"{other}: {path} is a series of the same name, clinic" in capsys.readouterr().err
+    other.write_text(other.read_text().replace("publish: {", "publish: {to: ../one/published, "))
+    assert main(["publish", str(other), "--quiet"]) == 1
+    assert (
+        "if another series with this name publishes there, give this one a name of its own" in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "told"),
+    [
+        ("quasi_identifiers", "qausi_identifiers", "key qausi_identifiers must be one that reanon knows; did you mean"),
+        ("m-invariance", "m-invarience", "m-invarience) must be one of m-invariance, mondrian"),
+        ("m: 3", "m: 3, balancng: blind", "be one of its parameters (m, balancing"),
+    ],
+)
+def test_a_typo_is_a_sentence_with_what_was_meant(
+    tmp_path: Path, right: str, wrong: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_series(tmp_path, text=SERIES.replace(right, wrong))
+    assert main(["validate", str(path), "--quiet"]) == 2
+    err = capsys.readouterr().err
+    assert told in err
+    meant = {"m: 3": "balancing"}.get(right, right)
+    assert f"did you mean {meant}?" in err

@@ -4,18 +4,19 @@ Each function gets numbers and values and returns a brake, or None if the snapsh
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import floor
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reanon_core.model.arrays import slices
+from reanon_core.metrics.value_counts import FREQUENT
 from reanon_core.model.errors import InvalidParameter, Problem, Refused, counted
 from reanon_core.tables.spellings import missing_markers, variants_of
 
 if TYPE_CHECKING:
+    from reanon_core.metrics.value_counts import ValueCounts
     from reanon_core.model.arrays import Bool
     from reanon_core.model.ledger import Entry
     from reanon_core.model.schema import Sensitive
@@ -25,13 +26,12 @@ MAX_DRIFT = 0.5
 MIN_RETURNING = 0.1
 FEWEST = 50
 """The number of people from which on these two defaults apply: small tables vary by chance."""
-MOST_LOST, MOST_LOST_LATER = 0.2, 0.5
-"""The greatest share of the people with one value that the first release and a later one may withhold; of values with
-FEWEST people or more."""
 MOST_RETURN = 0.5
 """The share of all others who are in the table again from which on people with one value are missed."""
 FEWEST_NOTED = 10
-"""The number of people with a value from which on a note says that many of them are withheld."""
+"""The number of people with a value from which on a note says that many of them are lost."""
+FEWEST_COUNTED, LITTLE_OFF = 500, 0.05
+"""The number of people, and the error of a typical count, below which the error varies by chance or hardly matters."""
 SHOWN = 3
 """How many values or pairs of values a message lists."""
 
@@ -163,39 +163,79 @@ def values_for_nothing(column: "Sensitive", known: int) -> Brake | None:
     return _quoting(what, [f"{marker!a}" for marker in markers], ("value", "values"), advice)
 
 
-def lost_values(entry: "Entry", *, begins: bool) -> tuple[Brake | None, tuple[str, ...]]:
-    """The release withholds too many of the people with some value: a mean over all values would not see it.
+@dataclass(frozen=True)
+class Limits:
+    """What a release may lose before it is refused; None where nothing is refused."""
 
-    At the first release, which `begins` a series, parameters may still change. Later the brake is for what no one can
-    want. What is no brake because it is later, or because fewer people have the value, is a note, without values.
+    lost: float | None = 0.2
+    """The share of the people with one value, of values with FREQUENT people or more."""
+    withheld: float | None = 0.1
+    """The share of all people that may be withheld."""
+    growth: float | None = 2.0
+    """How many times the query error of the release before."""
+
+
+BEGINS = (
+    "; weaker parameters (a smaller m or k, or regions: none) or a longer period between releases would lose less, and "
+    "`reanon advise` says how much; nothing is frozen before the first release"
+)
+GOES_ON = (
+    "; accept it if your readers can bear the loss: what is published is safe. A release that is left out, or made "
+    "from another snapshot or with other options for this reason, would tell more than this one"
+)
+
+
+def losses(
+    entry: "Entry",
+    counts: "ValueCounts | None",
+    limits: Limits,
+    *,
+    begins: bool,
+    error: float | None = None,
+    error_before: float | None = None,
+) -> tuple[tuple[Brake, ...], tuple[str, ...]]:
+    """Brakes on what a release loses, and notes without values on losses of values that too few people have.
+
+    Parameters may still change before the first release, which `begins` a series. A later one can only be accepted.
     """
-    parameters = "weaker parameters (a smaller m or k, or regions: none) or " if begins else ""
-    advice = f"; {parameters}a longer period between releases would withhold fewer"
-    brake = _lost_values(entry, MOST_LOST if begins else MOST_LOST_LATER, FEWEST, "would withhold", advice)
-    if brake is not None:
-        return brake, ()
-    noted = _lost_values(entry, MOST_LOST, FEWEST_NOTED, "withholds", advice)
-    return None, () if noted is None else (f"{noted.redacted}{noted.advice}",)
+    people, withheld = int(entry.snapshot.selection.sum()), entry.withheld
+    lost = None if counts is None else _lost_values(entry, counts, limits.lost, FREQUENT)
+    found = [lost]
+    if limits.withheld is not None and withheld > max(limits.withheld * people, FREQUENT - 1):
+        what = f"the release would withhold {withheld:,} of {counted(people, 'person', 'people')}, and max_withheld is"
+        found.append(Brake(f"{what} {limits.withheld}", f"{what} {limits.withheld}"))
+    if error is not None and error_before is not None and limits.growth is not None and people >= FEWEST_COUNTED:
+        found.append(_grown_error(error, error_before, limits.growth))
+    tripped = [brake for brake in found if brake is not None]
+    if tripped:
+        tripped[-1] = replace(tripped[-1], advice=BEGINS if begins else GOES_ON)
+    noted = None if counts is None or lost is not None else _lost_values(entry, counts, limits.lost, FEWEST_NOTED)
+    return tuple(tripped), () if noted is None else (noted.redacted,)
 
 
-def _lost_values(entry: "Entry", most: float, fewest: int, verb: str, advice: str) -> Brake | None:
-    """The values that `fewest` people or more have, and of which the release withholds more than this share."""
-    if not entry.withheld:
+def _lost_values(entry: "Entry", counts: "ValueCounts", most: float | None, fewest: int) -> Brake | None:
+    """The values that `fewest` people or more have, and of which the release loses more than this share."""
+    if most is None:
         return None
-    snapshot, column = entry.snapshot, entry.snapshot.schema.sensitive
-    selected = snapshot.sensitive if snapshot.selected is None else snapshot.sensitive[snapshot.selected]
-    people = np.bincount(selected, minlength=len(column.values))
-    shown = np.zeros_like(people)
-    for part in slices(len(entry.trace.persons)):
-        rows = snapshot.persons.searchsorted(entry.trace.persons[part])
-        shown += np.bincount(snapshot.sensitive[rows], minlength=len(people))
-    gone = people - shown
-    found = np.flatnonzero((people >= fewest) & (gone > most * people)).tolist()
-    worst = sorted(found, key=lambda code: -gone[code] / people[code])
-    share = "a fifth" if most == MOST_LOST else "half"
-    what = f"the release {verb} more than {share} of the people with some value of {column.name}"
-    quoted = [f"{gone[code]:,} of the {people[code]:,} people with {column.values[code]!a}" for code in worst]
-    return _quoting(what, quoted, ("value", "values"), advice)
+    lost = counts.lost
+    found = np.flatnonzero((counts.people >= fewest) & (lost > most)).tolist()
+    worst = sorted(found, key=lambda code: -lost[code])
+    name = entry.snapshot.schema.sensitive.name
+    what = f"more than {most:.0%} of the people with some value of {name} would be lost"
+    quoted = [
+        f"of {counts.people[code]:,} people with {counts.values[code]!a}, {counts.withheld[code]:,} are withheld and a "
+        f"reader counts {counts.counted[code]:,.0f}"
+        for code in worst
+    ]
+    return _quoting(what, quoted, ("value", "values"))
+
+
+def _grown_error(error: float, before: float, growth: float) -> Brake | None:
+    """A typical count is much farther off than in the release before; never where it is off by little."""
+    if error <= max(growth * before, LITTLE_OFF):
+        return None
+    what = f"a typical count would be off by {error:.1%}, after {before:.1%} in the release before, and max_growth is"
+    return Brake(f"{what} {growth:g}", f"{what} {growth:g}")
 
 
 def respelled_ids(name: str, rows: "Bool") -> Brake | None:
@@ -220,7 +260,7 @@ def _of_rows(what: str, rows: "Bool", advice: str) -> Brake | None:
     return Brake(f"{what}, in {named_rows(rows)}", what, advice) if rows.any() else None
 
 
-def _quoting(what: str, shown: list[str], nouns: tuple[str, str], advice: str) -> Brake | None:
+def _quoting(what: str, shown: list[str], nouns: tuple[str, str], advice: str = "") -> Brake | None:
     """A brake that lists values for the steward, and only counts them elsewhere; None if there are none."""
     if not shown:
         return None

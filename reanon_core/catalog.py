@@ -1,7 +1,8 @@
 """Every technique and its reader, check, attack and metric by name: literal dicts, no decorators, no directory scan."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields
+from difflib import get_close_matches
 from types import NoneType
 from typing import Any, Literal, cast, get_args, get_origin
 
@@ -44,6 +45,7 @@ from reanon_core.metrics.group_size import AverageGroupSize, NormalizedGroupSize
 from reanon_core.metrics.kl_divergence import KlDivergence
 from reanon_core.metrics.query_error import CountingQueryError
 from reanon_core.metrics.relations import RelationsKept
+from reanon_core.metrics.value_counts import ValueLoss
 from reanon_core.model.background import Background
 from reanon_core.model.errors import InvalidParameter, Problem, require
 from reanon_core.model.ledger import Ledger
@@ -146,6 +148,7 @@ METRICS: dict[str, type[Metric]] = {
     "average-group-size": AverageGroupSize,
     "c-avg": NormalizedGroupSize,
     "counterfeits": CounterfeitCount,
+    "value-loss": ValueLoss,
 }
 
 
@@ -226,12 +229,20 @@ def _type_problems(what: str, kind: type, parameters: Mapping[str, object]) -> l
     return problems
 
 
+def _meant(name: str, known: Iterable[str]) -> str | None:
+    return next((f"did you mean {close}?" for close in get_close_matches(name, known, n=1)), None)
+
+
 def _build(what: str, classes: Mapping[str, type], name: str, parameters: Mapping[str, object]) -> Any:
     if name not in classes:
-        raise InvalidParameter(Problem(what, f"be one of {', '.join(classes)}", name))
+        raise InvalidParameter(Problem(what, f"be one of {', '.join(classes)}", name, _meant(name, classes)))
     accepted = {field.name: field for field in fields(classes[name]) if field.init}
     problems = [
-        Problem(f"{what} {name}: {key}", f"be one of its parameters ({', '.join(accepted) or 'it has none'})")
+        Problem(
+            f"{what} {name}: {key}",
+            f"be one of its parameters ({', '.join(accepted) or 'it has none'})",
+            help=_meant(key, accepted),
+        )
         for key in parameters
         if key not in accepted
     ]

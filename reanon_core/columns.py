@@ -17,6 +17,8 @@ MissingRule: TypeAlias = Missing | Literal["refuse", "separate"]
 
 _EPOCH = date(1970, 1, 1).toordinal()
 
+ORDER = "write its values as order: [low, middle, high]; reanon init --from F writes the line for a table"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Numeric:
@@ -89,7 +91,9 @@ class Categorical:
         taxonomy = None
         if (self.taxonomy is None) == (self.order is None):
             problems.append(
-                Problem(name, "have a taxonomy or an order, and only one of them, because it is categorical")
+                Problem(
+                    name, "have a taxonomy or an order, and only one of them, because it is categorical", help=ORDER
+                )
             )
         elif self.order is not None:
             taxonomy = collect_problems(problems, _ordered, name, self.order)

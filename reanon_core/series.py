@@ -16,6 +16,7 @@ from reanon_core.catalog import own_checks
 from reanon_core.columns import Categorical, Date, Numeric
 from reanon_core.judgement import judge, require_verdicts
 from reanon_core.lineages import COPIED, NEIGHBOUR, lineage, new_token, process_people
+from reanon_core.metrics.value_counts import value_counts
 from reanon_core.model.errors import Caution, InvalidParameter, NotEligible, OutOfOrder, Problem
 from reanon_core.model.schema import Schema, Sensitive
 from reanon_core.published_release import PublishedRelease
@@ -273,12 +274,12 @@ class Series:
                 self._refused = name
                 raise
             entry = publication.entry(snapshot)
-            lost, losses = brakes.lost_values(entry, begins=not self._done)
-            if lost and reason is None:
-                raise brakes.BrakesTripped(name, (lost,), ACCEPTED_WITH)
-            tripped += (lost,) if lost else ()
             verdicts, memories = judge(self._checks, entry, self._memories)
             require_verdicts(name, entry, verdicts, publication.withheld)
+            lost, losses = brakes.losses(entry, value_counts(entry), brakes.Limits(), begins=not self._done)
+            if lost and reason is None:
+                raise brakes.BrakesTripped(name, lost, ACCEPTED_WITH)
+            tripped += lost
             release = PublishedRelease(
                 name,
                 entry.release,

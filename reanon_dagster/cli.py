@@ -50,8 +50,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action=_Version, help="print the version and exit")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
-    init = _command(commands, "init", "write a commented series.yaml and a small example to start from")
-    init.add_argument("folder", type=Path, metavar="DIR", help="the folder to write to; it must not hold a series yet")
+    _add_init(commands)
 
     validate = _command(
         commands,
@@ -248,6 +247,15 @@ def _backup_and_keys(commands: "argparse._SubParsersAction[argparse.ArgumentPars
     keygen.add_argument("--secret", action="store_true", help="a secret for private.key instead")
 
 
+def _add_init(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    init = _command(commands, "init", "write a commented series.yaml, with a small example or for a table of yours")
+    init.add_argument("folder", type=Path, metavar="DIR", help="the folder to write to; it must not hold a series yet")
+    table_help = "a table of yours, such as people.csv: propose the series for it, and copy it as the first snapshot"
+    init.add_argument("--from", dest="table", type=Path, metavar="F", help=table_help)
+    init.add_argument("--id", metavar="COLUMN", help="the column that identifies a person; by default the likely one")
+    init.add_argument("--sensitive", metavar="COLUMN", help="the column to protect; by default you are asked")
+
+
 def _add_withdraw_and_forget(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     withdraw = _command(commands, "withdraw", "take back the newest release; its copies and its lessons stay")
     _series(withdraw)
@@ -260,7 +268,7 @@ def _add_withdraw_and_forget(commands: "argparse._SubParsersAction[argparse.Argu
     who = forget.add_mutually_exclusive_group(required=True)
     id_help = "the id as in the source; - reads it from standard input, so that no list of processes shows it"
     who.add_argument("--id", metavar="X", help=id_help)
-    who.add_argument("--id-file", type=Path, metavar="F", help="a file that holds the id and nothing else")
+    who.add_argument("--id-file", type=Path, metavar="F", help="a file with an id on every line")
     forget.add_argument("--never-seen", action="store_true", help="also if no release was made with this id")
     forget.add_argument("--dry-run", action="store_true", help="say what would happen and what remains, change nothing")
 

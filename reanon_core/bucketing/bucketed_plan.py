@@ -14,6 +14,8 @@ DEFERRED = "deferred: their value is too frequent among the new rows"
 SURPLUS = "in this release only, because too many people of their signature have their value"
 STRANDED = "their new value could not be hidden when it was new: too few values were left, or no release had shown it"
 
+ALTERED = "their value is not the one they were published with, and on_sensitive_change is withhold"
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BucketedPlan(Plan):
@@ -70,7 +72,7 @@ def placed_signatures(old_slot: Int32, published: Int32, signatures: Signatures)
     return placed
 
 
-def withheld_reasons(*, deferred: int, surplus: int, stranded: int) -> dict[str, int]:
+def withheld_reasons(*, deferred: int, surplus: int, stranded: int, changed: int = 0) -> dict[str, int]:
     """The reasons for which rows are withheld, with the number of rows."""
-    reasons = {DEFERRED: deferred, SURPLUS: surplus, STRANDED: stranded}
+    reasons = {DEFERRED: deferred, SURPLUS: surplus, STRANDED: stranded, ALTERED: changed}
     return {reason: rows for reason, rows in reasons.items() if rows}

@@ -25,6 +25,8 @@ NEW = -1
 """The roster entry of a person who was never published."""
 DISPLACED = -2
 """The roster entry of a known person whose value is in none of their signatures."""
+CHANGED = -3
+"""The roster entry of a person who is withheld as long as their value differs from the one they were placed with."""
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 
 Choice = Callable[[frozenset[int], int], Signature | None]
@@ -108,6 +110,10 @@ class Division:
 
     entry: Int32  # [n] row of the roster, or NEW, or DISPLACED
     changed: Bool  # [n] known people whose sensitive value has changed
+
+    def without_changed(self) -> "Division":
+        """The same, and everyone whose value has changed has no entry."""
+        return Division(np.where(self.changed, np.int32(CHANGED), self.entry), self.changed)
 
 
 def divide(snapshot: Snapshot, roster: Roster, signatures: Signatures) -> Division:
@@ -258,6 +264,6 @@ def _frequent_signature(value: int, had: frozenset[int], listed: list[Signature]
         raise TooFewValues(
             f"on_sensitive_change: episode needs a new signature of m = {m} values that shares none with the "
             f"{len(had)} a person was hidden among before, and only {len(others) + 1} of {len(pool)} known values are "
-            f"left; leave such a person out of the snapshot, or start a new series with a smaller m"
+            f"left; leave such a person out of the snapshot"
         )
     return tuple(sorted([value, *others[: m - 1]]))

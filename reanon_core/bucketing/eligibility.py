@@ -57,7 +57,7 @@ def padding(counts: Int64, m: int, rng: np.random.Generator) -> Int64:
     if len(counts) < m:
         raise Unpublishable(
             f"not_eligible: pad needs at least m = {m} sensitive values, and {len(counts)} are known; "
-            f"declare more values of the sensitive column, or use defer"
+            f"publish a later snapshot, with more values, under this name"
         )
     top = int(counts.max())
     lacking = m * top - int(counts.sum())

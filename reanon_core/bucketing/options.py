@@ -10,7 +10,7 @@ from reanon_core.model.errors import Problem
 from reanon_core.protocols import Form
 
 NotEligibleRule = Literal["refuse", "blocks", "partial-blocks", "defer", "pad"]
-SensitiveChange = Literal["refuse", "episode"]
+SensitiveChange = Literal["refuse", "withhold", "episode"]
 QiChange = Literal["allow", "refuse"]
 
 CHOICES: dict[str, Any] = {
@@ -27,9 +27,13 @@ PAPER: dict[str, object] = {"balancing": "filled", "assignment": "paper", "not_e
 """The way of [XT07], which a reader of the source can see through."""
 WAYS_IN = frozenset({"blocks", "partial-blocks"})
 """The ways in for new rows that never refuse and tell nothing."""
-FOLLOWERS: dict[str, frozenset[tuple[object, object]]] = {"not_eligible": frozenset({("refuse", "blocks")})}
-"""Which option may follow which in the middle of a series. New rows that `refuse` lets in enter as they would with
-`blocks`, so the series is one that had blocks from the start. After any other change a release tells that the one
+FOLLOWERS: dict[str, frozenset[tuple[object, object]]] = {
+    "not_eligible": frozenset({("refuse", "blocks")}),
+    "on_sensitive_change": frozenset({("refuse", "withhold")}),
+    "on_qi_change": frozenset({("refuse", "allow")}),
+}
+"""Which option may follow which in the middle of a series. What `refuse` publishes the other option publishes as well,
+in the same way, so the series is one that had it from the start. After any other change a release tells that the one
 before was refused, or why it would have been."""
 
 FILLED = (

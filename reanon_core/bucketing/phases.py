@@ -6,7 +6,15 @@ import numpy as np
 
 from reanon_core.bucketing.balancing import Balancing
 from reanon_core.bucketing.count_plan import BucketCounts, CountPlan
-from reanon_core.bucketing.division import NEW, Division, begun_episodes, block_choice, divide, frequency_choice
+from reanon_core.bucketing.division import (
+    CHANGED,
+    NEW,
+    Division,
+    begun_episodes,
+    block_choice,
+    divide,
+    frequency_choice,
+)
 from reanon_core.bucketing.layout import NEW as NEW_SLOT
 from reanon_core.bucketing.layout import STRANDED, Layout, lay_out, without_surplus
 from reanon_core.bucketing.new_rows import Newcomers, counts_by_region, enter_new_rows
@@ -37,8 +45,8 @@ def refuse_changes(
     if changed and on_sensitive_change == "refuse":
         raise Unpublishable(
             f"{counted(changed, 'person has', 'people have')} another value of {snapshot.schema.sensitive.name} "
-            f"than before, and on_sensitive_change is refuse; correct the snapshot, or leave them out "
-            f"(a series whose values change needs on_sensitive_change: episode from its first release on)",
+            f"than before, and on_sensitive_change is refuse; correct the snapshot, or set on_sensitive_change: "
+            f"withhold, which publishes the release without them and may follow refuse in a series on disk",
             persons=snapshot.persons[division.changed],
         )
     if on_qi_change == "refuse" and state.time:
@@ -47,8 +55,8 @@ def refuse_changes(
         if len(moved):
             raise Unpublishable(
                 f"{counted(len(moved), 'person has', 'people have')} other quasi-identifier values than when "
-                f"first published, and on_qi_change is refuse; correct the snapshot, or leave them out "
-                f"(a series whose people age and move needs on_qi_change: allow from its first release on)",
+                f"first published, and on_qi_change is refuse; correct the snapshot, or set on_qi_change: allow, "
+                f"which may follow refuse in a series on disk",
                 persons=snapshot.persons[moved],
             )
 
@@ -62,6 +70,8 @@ class DividedRows:
     withheld: Int64  # [values] new rows that are withheld because their value is too frequent
     stranded: int
     """How many rows are withheld because no signature is left for their new value."""
+    changed: int
+    """How many rows are withheld because their value has changed."""
     pads: Int64  # [values] counterfeits that are added to the new rows
     region: Int32  # [n] the region of each new row
     counts: BucketCounts
@@ -84,6 +94,9 @@ def divide_rows(
         on_sensitive_change=options.on_sensitive_change,
         on_qi_change=options.on_qi_change,
     )
+    if options.on_sensitive_change == "withhold":
+        division = division.without_changed()
+    changed = division.entry == CHANGED
     pool = np.bincount(snapshot.sensitive[division.entry == NEW], minlength=len(snapshot.schema.sensitive.values))
     pool = pool.astype(np.int64)
     known = known_values(state.signatures, len(pool), declared=snapshot.schema.sensitive.closed)
@@ -97,7 +110,7 @@ def divide_rows(
         choice = block_choice(state.signatures, depth, known | (pool > 0), options.m)
     begun = begun_episodes(snapshot, division, state.roster, state.signatures, choice)
     old_slot = np.maximum(old_slot, _old_slots(snapshot, begun.signatures, begun.signature))
-    old_slot[begun.stranded] = STRANDED
+    old_slot[begun.stranded] = old_slot[changed] = STRANDED
     new = np.flatnonzero(division.entry == NEW)
     region, pools = np.zeros(snapshot.size, dtype=np.int32), pool[None]
     if options.regions == "sizes":
@@ -112,6 +125,7 @@ def divide_rows(
         old_slot=old_slot,
         withheld=entry.withheld,
         stranded=len(begun.stranded),
+        changed=int(changed.sum()),
         pads=entry.pads,
         region=region,
         counts=BucketCounts(entry.signatures, _old_counts(old_slot, entry.signatures), entry.blocked, entry.pools),

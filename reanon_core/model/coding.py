@@ -26,7 +26,8 @@ MOST_CODE = int(np.iinfo(np.int32).max)
 _UNKNOWN = -1
 _EXAMPLES = 5
 _LONGEST, _SHORTEST_ID = 60, 5
-_DECLARE = "correct the data, or declare the values before the first release"
+_GROW = "correct the data, or add the values at the end of the taxonomy or order"
+_LISTED = "write it as one of them; the list can be changed before the first release only"
 _EXACT_DIGITS = 6
 """The most significant digits of a granularity, so that code * granularity is exact in a float64."""
 
@@ -68,7 +69,7 @@ def encode_labels(column: QuasiIdentifier, positions: npt.NDArray[np.signedinteg
     if unknown.any():
         used = sorted({labels[position] for position in np.unique(positions[unknown])})
         rule = "be a leaf of its taxonomy" if column.hierarchical else "be one of the values of its order"
-        problems.append(Problem(column.name, rule, examples(map(repr, used), int(unknown.sum())), _DECLARE))
+        problems.append(Problem(column.name, rule, examples(map(repr, used), int(unknown.sum())), _GROW))
     valid = None if positions.size == 0 or positions.min() >= 0 else positions >= 0
     return _with_missing(column, codes, valid, problems)
 
@@ -85,7 +86,7 @@ def encode_sensitive(
     problems = []
     if new and column.closed:
         rows = int(np.isin(positions, [at for at, label in enumerate(labels) if label in set(new)]).sum())
-        problems.append(Problem(column.name, "be one of the declared values", examples(map(repr, new), rows), _DECLARE))
+        problems.append(Problem(column.name, "be one of the declared values", examples(map(repr, new), rows), _LISTED))
     grown = column.with_values((*column.values, *new)) if new and not column.closed else column
     number = {value: code for code, value in enumerate(grown.values)}
     table = np.array([*(number.get(label, _UNKNOWN) for label in labels), _UNKNOWN], dtype=np.int32)
@@ -229,7 +230,7 @@ def _outside(column: QuasiIdentifier, codes: Int64, valid: Bool | None) -> list[
             column.name,
             f"lie in its domain, from {first} to {last}",
             examples(shown, int(outside.sum())),
-            "correct the data, or widen the domain before the first release",
+            "correct the data, or widen the domain by whole bins",
         )
     ]
 

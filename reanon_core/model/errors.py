@@ -122,7 +122,7 @@ class NotEligible(Unpublishable):
     def __init__(self, *, value: str, count: int, rows: int, m: int, largest_m: int, blocks: bool = False) -> None:
         self.value, self.count, self.rows, self.m, self.largest_m = value, count, rows, m, largest_m
         works = (
-            f"the largest m that would work is {largest_m}"
+            f"in a series that begins, m = {largest_m} would work"
             if largest_m >= 2
             else "no m of at least 2 would work on these rows"
         )

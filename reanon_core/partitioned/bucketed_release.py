@@ -49,6 +49,8 @@ class BucketedRelease(PartitionedRelease):
 
 def in_memory_only(options: BucketOptions) -> str:
     """What of the options can be computed in memory only, as a sentence without an end; empty if nothing."""
+    if options.on_sensitive_change == "withhold":
+        return "on_sensitive_change: withhold"
     filled = options.not_eligible == "pad" and options.balancing == "filled"
     return "not_eligible: pad with balancing: filled" if filled else ""
 

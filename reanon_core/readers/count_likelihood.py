@@ -202,11 +202,16 @@ def _blocked(entry: EntryCounts, blocks: list[list[Signature]]) -> BucketCounts:
 def has_exact_reading(options: BucketOptions) -> bool:
     """Whether the decisions with these options can be replayed from what an adversary sees.
 
-    Not with regions, nor if chance decides row by row, as with partial blocks. Nor if a person may be withheld before
+    Not with regions, nor if chance decides row by row, as with partial blocks, nor if people are withheld whose value
+    has changed. Nor if a person may be withheld before
     the first release that shows their signature, which the median can do to people in blocks and to those who begin an
     episode.
     """
-    if options.regions != "none" or options.not_eligible == "partial-blocks":
+    if (
+        options.regions != "none"
+        or options.not_eligible == "partial-blocks"
+        or options.on_sensitive_change == "withhold"
+    ):
         return False
     return options.balancing != "median" or (options.not_eligible, options.on_sensitive_change) == ("refuse", "refuse")
 

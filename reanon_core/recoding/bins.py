@@ -109,6 +109,25 @@ def notes_on_bins(found: Extremes, schema: Schema) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def keeps_bins(column: QuasiIdentifier, before: QuasiIdentifier) -> bool:
+    """Whether every code of the column as it was before has the bin that it had.
+
+    Requires: a domain or a taxonomy that has grown, and nothing else. Bins repeat, so those near the ends show it.
+    """
+    low, high = before.bounds or (0, 0)
+    old, new = grid_of(before), grid_of(column)
+    if old is None or new is None:
+        if column.taxonomy is None or before.taxonomy is None or not column.hierarchical or column.min_width == 1:
+            return old is new
+        ends = zip(
+            tree_bins(before.taxonomy, before.min_width), tree_bins(column.taxonomy, column.min_width), strict=True
+        )
+        return all(np.array_equal(one, other[: len(one)]) for one, other in ends)
+    near = np.arange(3 * max(old.width, new.width), dtype=np.int64)
+    codes = np.clip(np.concatenate([low + near, high - near]), low, high).astype(np.int32)
+    return np.array_equal(old.bins(codes), new.bins(codes))
+
+
 def tree_bins(taxonomy: Taxonomy, least: int) -> tuple[Int32, Int32]:
     """The first and last leaf of the bin of each leaf: the lowest nodes that leave no other node too narrow.
 

@@ -49,7 +49,8 @@ def state_metadata(record: ReleaseRecord, state: StateSummary | None) -> Metadat
 def _utility(record: ReleaseRecord) -> Metadata:
     """How far off a typical count is and what is kept of relations: numbers that Dagster plots, and sentences."""
     measured = {"query error": record.query_error, "relations kept": record.relations}
-    told = (utility(record.query_error, record.relations), MEANING, RELATIONS_MEANING)
+    measured |= {"worst value loses": record.lost, "worst share changes": record.share_changed}
+    told = utility(record.query_error, record.relations, record.lost, record.share_changed), MEANING, RELATIONS_MEANING
     return {
         **{name: round(number, 4) for name, number in measured.items() if number is not None},
         "utility": " ".join(f"{one[0].upper()}{one[1:]}." for one in told),

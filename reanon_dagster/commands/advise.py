@@ -5,26 +5,46 @@ import secrets
 from collections.abc import Sequence
 from datetime import date
 
+from reanon_core.metrics.value_counts import FREQUENT
 from reanon_core.model.errors import counted
 from reanon_core.protocols import AdversaryKind
 from reanon_dagster.commands.output import progress, say, table, warn
 from reanon_dagster.commands.private_output import require_json_place, write_json_file
-from reanon_dagster.lab.advice import FROZEN, Recommendation, assumed_adversary, recommendation, summary
-from reanon_dagster.lab.advice_grid import Measured, cells, measured_cells, whole_cell
+from reanon_dagster.lab.advice import (
+    FROZEN,
+    LITTLE_LOST,
+    MOSTLY_KEPT,
+    Recommendation,
+    assumed_adversary,
+    numbers_compared,
+    recommendation,
+    summary,
+)
+from reanon_dagster.lab.advice_grid import Cell, Measured, asked, cells, measured_cells, whole_cell
 from reanon_dagster.lab.applicability import ADVERSARIES, Applicability, TableFacts, applicability, table_facts
 from reanon_dagster.lab.snapshots_on_disk import gap_remarks, snapshots_on_disk
+from reanon_dagster.releasing.judged_candidate import Progress
 from reanon_dagster.releasing.query_error import MEANING, RELATIONS_MEANING, percentage, whole_percent
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.sources.snapshot_location import missing
 from reanon_dagster.storage.series_store import read_summary
 
-GRID = ("technique", "form", "releases", "counter-\nfeits", "with-\nheld", "off\nby", "kept", "ex-\nposed", "ends")
+GRID = (
+    *("technique", "form", "releases", "counter-\nfeits", "with-\nheld", "off\nby", "kept", "lost"),
+    *("ex-\nposed", "ends"),
+)
 """Short, so that the table fits into a terminal of 80 columns."""
 LEGEND = (
     "means over the releases on the disk that were tried in the time (--seconds); exposed: people for whom all of them "
-    "together leave a single value; ends: the first release that is refused, has more counterfeits than people, or "
-    "withholds a fifth of them"
+    "together leave a single value; lost: the greatest share of the people with one value that any release loses; "
+    "ends: the first release that is refused, has more counterfeits than people, or withholds a fifth of them"
+)
+
+
+LITTLE = (
+    f"costs little: the largest number with which every release goes out, no value of {FREQUENT} people or more loses "
+    f"over {LITTLE_LOST:.0%} of them in any release, and readers see {MOSTLY_KEPT:.0%} of the relations or more"
 )
 
 
@@ -54,6 +74,7 @@ def run(options: argparse.Namespace) -> int:
                 series, found.releases, best.measured, seed=seed, ahead=options.ahead, progress=step
             )
             best = recommendation(series, facts, measured)
+        compared = _compared(series, found.releases, best, measured, seed, step)
     for remark in gap_remarks(found, "the advice"):
         warn(f"{series.name}: {remark}")
     if read_summary(series.private_folder).records:
@@ -66,10 +87,48 @@ def run(options: argparse.Namespace) -> int:
             "where sensitive values change, the attack behind `exposed` may conclude what is not true",
             quiet=options.quiet,
         )
+    _show_numbers(compared, quiet=options.quiet)
     _show_recommendation(series, best, quiet=options.quiet)
     if options.json is not None:
-        write_json_file(options.json, _document(series, found.releases, facts, adversary, techniques, measured, best))
+        answer = _document(series, found.releases, facts, adversary, techniques, measured, best, compared)
+        write_json_file(options.json, answer)
     return 0 if best is not None else 1
+
+
+def _compared(
+    series: Series,
+    names: Sequence[str],
+    best: Recommendation | None,
+    measured: Sequence[Measured],
+    seed: int,
+    step: Progress,
+) -> tuple[Measured, Measured | None] | None:
+    """The number of values that the file asks for beside the largest one that costs little; None without either."""
+    own = asked(series)
+    if best is None or own is None:
+        return None
+
+    def whole(cell: Cell) -> Measured:
+        measured = Measured(cell, (), len(names), 0)
+        return whole_cell(series, names, measured, seed=seed, ahead=0, progress=step)
+
+    step("how many values cost little")
+    return numbers_compared(own, best.measured, measured, whole)
+
+
+def _show_numbers(compared: tuple[Measured, Measured | None] | None, *, quiet: bool) -> None:
+    """The answer to "which m?"."""
+    if compared is None:
+        return
+    own, little = compared
+    if little is None:
+        say("no number of values costs little; look at what they cost above", quiet=quiet)
+    listed = [("asked for", own), *([] if little is None or little is own else [("costs little", little)])]
+    listed = [("asked for, costs little", own)] if little is own else listed
+    rows = [(what, str(one.cell.among), *_grid_row(one)[3:]) for what, one in listed]
+    title = f"How many values? {own.cell.technique}, in the form that is recommended"
+    table(("", "values", *GRID[3:]), rows, quiet=quiet, title=title, optional=("ends",))
+    say(LITTLE, quiet=quiet)
 
 
 def _show_facts(
@@ -120,29 +179,27 @@ def _show_techniques(techniques: Sequence[Applicability], facts: TableFacts, *, 
 
 
 def _show_grid(measured: Sequence[Measured], *, quiet: bool) -> None:
-    rows = []
-    for one in measured:
-        end = one.horizon
-        where = (
-            "" if end is None else f"{end.release}{' (projected)' if end.projected else ''}: {end.why.split('; ')[0]}"
-        )
-        rows.append(
-            (
-                one.cell.text,
-                "boxes" if one.cell.k is None else f"decoupled, k = {one.cell.k}",
-                f"{len(one.published)} of {one.on_disk}",
-                f"{one.counterfeits:,.0f}",
-                f"{one.withheld:,.0f}",
-                "" if one.query_error is None else percentage(one.query_error),
-                whole_percent(one.relations),
-                f"{one.exposed:,}",
-                where,
-            )
-        )
+    rows = [_grid_row(one) for one in measured]
     table(GRID, rows, quiet=quiet, title="What they cost", optional=("ends",))
     say(LEGEND, quiet=quiet)
     say(f"off by: {MEANING}", quiet=quiet)
     say(f"kept: {RELATIONS_MEANING}", quiet=quiet)
+
+
+def _grid_row(one: Measured) -> tuple[str, ...]:
+    end = one.horizon
+    return (
+        one.cell.text,
+        "boxes" if one.cell.k is None else f"decoupled, k = {one.cell.k}",
+        f"{len(one.published)} of {one.on_disk}",
+        f"{one.counterfeits:,.0f}",
+        f"{one.withheld:,.0f}",
+        "" if one.query_error is None else percentage(one.query_error),
+        whole_percent(one.relations),
+        "" if one.lost is None else f"-{whole_percent(one.lost)}",
+        f"{one.exposed:,}",
+        "" if end is None else f"{end.release}{' (projected)' if end.projected else ''}: {end.why.split('; ')[0]}",
+    )
 
 
 def _show_recommendation(series: Series, best: Recommendation | None, *, quiet: bool) -> None:
@@ -168,6 +225,7 @@ def _document(
     techniques: Sequence[Applicability],
     measured: Sequence[Measured],
     best: Recommendation | None,
+    compared: tuple[Measured, Measured | None] | None,
 ) -> dict[str, object]:
     """The advice for a program: aggregates only, no person and no value of the data."""
     return {
@@ -206,6 +264,9 @@ def _document(
             "reasons": list(best.reasons),
             "yaml": best.yaml,
         },
+        "numbers": None
+        if compared is None
+        else {"asked_for": compared[0].cell.among, "costs_little": compared[1] and compared[1].cell.among},
         "frozen": FROZEN,
     }
 
@@ -223,6 +284,7 @@ def _cell_document(one: Measured) -> dict[str, object]:
         "withheld": one.withheld,
         "query_error": one.query_error,
         "relations": one.relations,
+        "lost": one.lost,
         "exposed": one.exposed,
         "seconds": sum(release.seconds for release in one.releases),
         "ends": None if end is None else {"release": end.release, "projected": end.projected, "why": end.redacted},

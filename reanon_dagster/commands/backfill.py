@@ -9,7 +9,7 @@ from reanon_core.model.errors import OutOfOrder, ReanonError
 from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_flaws, warn_of_notes
 from reanon_dagster.commands.private_output import require_json_place
 from reanon_dagster.commands.publish import SEED_WARNING, explained_reasons, release_document, summary, write_outcomes
-from reanon_dagster.releasing.query_error import MEANING, RELATIONS_MEANING
+from reanon_dagster.releasing.query_error import MEANINGS
 from reanon_dagster.releasing.release import publish_ready_releases
 from reanon_dagster.releasing.release_order import next_release, nothing_to_do
 from reanon_dagster.releasing.series_view import read_view
@@ -55,8 +55,8 @@ def run(options: argparse.Namespace) -> int:
     for sentence in explained_reasons(reasons):
         say(sentence, quiet=options.quiet)
     if documents:
-        say(MEANING, quiet=options.quiet)
-        say(RELATIONS_MEANING, quiet=options.quiet)
+        for meaning in MEANINGS:
+            say(meaning, quiet=options.quiet)
     warn_of_flaws(series)
     view = read_view(series)
     following = next_release(series, view.records)

@@ -7,7 +7,7 @@ from pathlib import Path
 from reanon_core.model.errors import InvalidParameter, Problem, counted
 from reanon_dagster.commands.output import progress, say, warn
 from reanon_dagster.expectations.data_docs import FOLDER as DATA_DOCS
-from reanon_dagster.releasing.erasure import Forgotten, forget_person
+from reanon_dagster.releasing.erasure import Forgotten, forget_people
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
 
@@ -21,35 +21,40 @@ CHANCE = (
 def run(options: argparse.Namespace) -> int:
     """Forget a person, and say what remains where."""
     series = load_series(options.series)
-    id_ = given_id(options.id, options.id_file)
-    with progress(f"{series.name}: forgetting a person", quiet=options.quiet) as step:
-        done = forget_person(series, id_, never_seen=options.never_seen, dry_run=options.dry_run, progress=step)
-    for sentence in outcome(series, done, dry_run=options.dry_run):
-        say(sentence, quiet=options.quiet)
-    for place in done.sources:
-        warn(f"the snapshot {place} still has this person; delete the row there")
-    for place in done.unread:
-        warn(f"the snapshot {place} cannot be read, so look for this person there yourself")
+    ids = given_ids(options.id, options.id_file)
+    with progress(f"{series.name}: forgetting", quiet=options.quiet) as step:
+        done = forget_people(series, ids, never_seen=options.never_seen, dry_run=options.dry_run, progress=step)
+    for number, one in enumerate(done, 1):
+        if len(done) > 1:
+            say(f"line {number} of {len(done)}", quiet=options.quiet)
+        for sentence in outcome(series, one, dry_run=options.dry_run):
+            say(sentence, quiet=options.quiet)
+    who = "this person" if len(done) == 1 else "some of these people"
+    for place in dict.fromkeys(place for one in done for place in one.sources):
+        warn(f"the snapshot {place} still has {who}; delete the row there")
+    for place in dict.fromkeys(place for one in done for place in one.unread):
+        warn(f"the snapshot {place} cannot be read, so look for {who} there yourself")
     if (series.private_folder / DATA_DOCS).exists():
         warn(f"the private folder has Data Docs ({DATA_DOCS}), which may show values of this person; delete them")
     return 0
 
 
-def given_id(id_: str | None, file: Path | None) -> str:
-    """The id from the command line, a file or standard input; one end of a line is dropped.
+def given_ids(id_: str | None, file: Path | None) -> list[str]:
+    """The id from the command line, or the ids from a file or standard input, one a line; the last end is dropped.
 
     Raises: InvalidParameter.
     """
     if id_ is not None and id_ != STANDARD_INPUT:
-        return id_
+        return [id_]
     try:
         text = sys.stdin.read() if file is None else file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise InvalidParameter(Problem("--id-file", "be a readable text file", str(file))) from None
-    text = text.removesuffix("\n").removesuffix("\r")
-    if "\n" in text:
-        raise InvalidParameter(Problem("the given id", "be one line"))
-    return text
+    ids = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+    empty = [str(number) for number, one in enumerate(ids, 1) if not one]
+    if empty and len(ids) > 1:
+        raise InvalidParameter(Problem("the list of ids", "have an id on every line", f"line {', '.join(empty)}"))
+    return ids
 
 
 def outcome(series: Series, done: Forgotten, *, dry_run: bool) -> list[str]:

@@ -13,7 +13,7 @@ from reanon_core.model.ledger import Entry
 from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes, warn_of_refusal
 from reanon_dagster.commands.private_output import require_json_place, write_json_file
 from reanon_dagster.releasing.people_lists import withheld_file
-from reanon_dagster.releasing.query_error import MEANING, RELATIONS_MEANING, utility
+from reanon_dagster.releasing.query_error import MEANINGS, value_sentences
 from reanon_dagster.releasing.release import Outcome, publish_release, require_no_gap
 from reanon_dagster.releasing.release_order import next_release, nothing_to_do, ready_release
 from reanon_dagster.releasing.series_view import read_continuable_view
@@ -73,8 +73,10 @@ def run(options: argparse.Namespace) -> int:
     for sentence in explained_reasons(() if outcome.candidate is None else outcome.candidate.withheld):
         say(sentence, quiet=options.quiet)
     if outcome.candidate is not None:
-        say(MEANING, quiet=options.quiet)
-        say(RELATIONS_MEANING, quiet=options.quiet)
+        for sentence in value_sentences(outcome.candidate.utility.counts):
+            say(f"{series.name} {release}: {sentence}", quiet=options.quiet)
+        for meaning in MEANINGS:
+            say(meaning, quiet=options.quiet)
     write_outcomes(options.json, series, [release_document(outcome)], dry_run=options.dry_run)
     return 0
 
@@ -99,9 +101,8 @@ def summary(series: Series, outcome: Outcome, *, dry_run: bool = False) -> str:
     if withheld and not dry_run:
         withheld += f"; {withheld_file(outcome.release)} in the private folder says who"
     done = "would publish" if dry_run else "published"
-    measured = utility(candidate.query_error, candidate.relations)
     return (
-        f"{name}: {done} {_rows(entry)}{_shape(entry)}{dirty}{withheld}; {measured}; "
+        f"{name}: {done} {_rows(entry)}{_shape(entry)}{dirty}{withheld}; {candidate.utility}; "
         f"{len(candidate.verdicts)} checks hold ({candidate.seconds:.2f} s)"
     )
 
@@ -140,7 +141,7 @@ def write_outcomes(
     refused: "tuple[str | None, ReanonError] | None" = None,
     dry_run: bool = False,
 ) -> None:
-    """Write what became of these releases, and of one that was refused: aggregates only, no person."""
+    """Write what became of these releases, and of one that was refused: counts, also by value, and no person."""
     if path is None:
         return
     write_json_file(
@@ -168,8 +169,7 @@ def release_document(outcome: "Outcome") -> dict[str, object]:
         "counterfeits": entry.auxiliary.total,
         "withheld": dict(candidate.withheld),
         "dirty": entry.dirty,
-        "query_error": candidate.query_error,
-        "relations": candidate.relations,
+        **candidate.utility.document(),
         "checks": {verdict.check: verdict.holds for verdict in candidate.verdicts},
         "notes": list(candidate.notes),
         "seconds": candidate.seconds,

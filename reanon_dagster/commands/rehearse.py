@@ -17,7 +17,14 @@ from reanon_dagster.releasing.audited_ledger import AuditedLedger
 from reanon_dagster.releasing.evidence import attack_numbers, attacked_by, exposed_by
 from reanon_dagster.releasing.judged_candidate import Progress, checks_of
 from reanon_dagster.releasing.manifest import require_signing_key
-from reanon_dagster.releasing.query_error import MEANING, RELATIONS_MEANING, percentage, whole_percent
+from reanon_dagster.releasing.query_error import (
+    MEANING,
+    RELATIONS_MEANING,
+    VALUES_MEANING,
+    percentage,
+    value_sentences,
+    whole_percent,
+)
 from reanon_dagster.releasing.series_view import require_unchanged
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
@@ -26,7 +33,7 @@ from reanon_dagster.storage.series_store import read_summary
 
 HEADINGS = (
     *("release", "result", "people", "with-\nheld", "counter-\nfeits", "dirty"),
-    *("off\nby", "kept", "ex-\nposed", "sec"),
+    *("off\nby", "kept", "lost", "ex-\nposed", "sec"),
 )
 """Short, so that the table fits into a terminal of 80 columns."""
 LEGEND = (
@@ -114,8 +121,8 @@ def _show(
             warn(f"{series.name}: release {release.release}{where} would be refused: {obstacle.sentence}")
             if obstacle.way is not None:
                 warn(f"{series.name}: the rehearsal of {release.release} goes on {obstacle.way}")
-        for note in release.notes:
-            say(f"{series.name} {release.release}: {note}", quiet=quiet)
+        for sentence in (*value_sentences(release.utility.counts), *release.notes):
+            say(f"{series.name} {release.release}: {sentence}", quiet=quiet)
     if unrehearsed and releases and not releases[-1].published:
         rest = unrehearsed[0] if len(unrehearsed) == 1 else f"{unrehearsed[0]} to {unrehearsed[-1]}"
         warn(f"{series.name}: {releases[-1].release} blocks the releases after it, so {rest} cannot be rehearsed")
@@ -128,6 +135,7 @@ def _show(
         say(ONE_DRAW, quiet=quiet)
     say(f"off by: {MEANING}", quiet=quiet)
     say(f"kept: {RELATIONS_MEANING}", quiet=quiet)
+    say(f"lost: what the worst value loses of its people; {VALUES_MEANING}", quiet=quiet)
     if any(one.projected for one in releases):
         say(PROJECTED, quiet=quiet)
     if not any(one.refused for one in releases if not one.projected):
@@ -152,10 +160,11 @@ def _row(one: RehearsedRelease) -> tuple[str, ...]:
     result = "passes" if not one.refused else "refused, went on" if one.published else "refused"
     if not one.published:
         return (name, result, f"{one.people:,}", *("",) * (len(HEADINGS) - 3))
-    error = "" if one.query_error is None else percentage(one.query_error)
+    error = "" if one.utility.error is None else percentage(one.utility.error)
     numbers = (sum(one.withheld.values()), one.counterfeits, one.dirty)
     exposed = "" if one.exposed is None else f"{one.exposed:,}"
-    measured = (error, whole_percent(one.relations), exposed, f"{one.seconds:.2f}")
+    lost = "" if one.utility.lost is None else f"-{whole_percent(one.utility.lost)}"
+    measured = (error, whole_percent(one.utility.relations), lost, exposed, f"{one.seconds:.2f}")
     return (name, result, f"{one.people:,}", *(f"{n:,}" for n in numbers), *measured)
 
 
@@ -166,7 +175,7 @@ def _document(
     attacks: dict[str, float],
     found: SnapshotsOnDisk,
 ) -> dict[str, object]:
-    """The rehearsal for a program: aggregates only, no person and no value of the data."""
+    """The rehearsal for a program of the steward: counts, also by value, and no person."""
     return {
         "series": series.name,
         "technique": series.config.technique.name,
@@ -188,8 +197,7 @@ def _document(
                 "withheld": dict(one.withheld),
                 "counterfeits": one.counterfeits,
                 "dirty": one.dirty,
-                "query_error": one.query_error,
-                "relations": one.relations,
+                **one.utility.document(),
                 "exposed": one.exposed,
                 "attacked": one.attacked,
                 "seconds": one.seconds,

@@ -10,11 +10,13 @@ from reanon_dagster.commands.output import say, table, technique_line, warn
 from reanon_dagster.commands.private_output import require_json_place, write_json_file
 from reanon_dagster.releasing.halts import halt_sentence
 from reanon_dagster.releasing.integrity import Integrity, integrity_of
-from reanon_dagster.releasing.query_error import MEANING, RELATIONS_MEANING
+from reanon_dagster.releasing.query_error import MEANINGS, Utility
 from reanon_dagster.releasing.release_order import ReleaseStatus, Status, statuses
 from reanon_dagster.releasing.series_view import SeriesView, read_view
+from reanon_dagster.releasing.snapshot_intake import corrected_releases
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import find_series, load_series
+from reanon_dagster.storage.series_store import read_value_counts
 
 
 def run(options: argparse.Namespace) -> int:
@@ -27,6 +29,7 @@ def run(options: argparse.Namespace) -> int:
         )
         require_json_place(options.json, None)
     code, measured = 0, False
+    named: dict[str, Path] = {}
     documents = []
     for path in paths:
         try:
@@ -39,22 +42,29 @@ def run(options: argparse.Namespace) -> int:
                 warn(f"{path}: {sentence}")
             code = error.exit_code
             continue
+        other = named.setdefault(series.name, path)
+        if other != path:
+            warn(
+                f"{path}: {other} is a series of the same name, {series.name}, and Dagster shows only one of them; "
+                f"rename the one that has published nothing, or list one of the folders in REANON_SERIES"
+            )
         require_json_place(options.json, series.published_folder.parent)
         today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
-        listed = statuses(series, view.records, view.summary.refusals, today, accepted=view.summary.accepted)
+        corrected, accepted = corrected_releases(series, view), view.summary.accepted
+        listed = statuses(series, view.records, view.summary.refusals, today, accepted=accepted, corrected=corrected)
         halts, found = view.summary.halts, integrity_of(series, remember=True)
         held = "halted" if halts else "held back, see below" if view.pending or found.flaws else None
         rows = [(one.release, one.status.value, _remark(one, held)) for one in listed]
         say(f"{series.title}: {technique_line(series)} ({path})", quiet=options.quiet)
         table(("release", "status", ""), rows, quiet=options.quiet)
         measured |= any(record.query_error is not None for record in view.records)
-        documents.append(_document(path, series, view, listed, found))
+        documents.append({**_document(path, series, view, listed, found), "corrected": corrected})
         if halts:
             warn(halt_sentence(series.name, halts))
         code = max(code, _flaws_shown(series, view, found))
     if measured:
-        say(MEANING, quiet=options.quiet)
-        say(RELATIONS_MEANING, quiet=options.quiet)
+        for meaning in MEANINGS:
+            say(meaning, quiet=options.quiet)
     if options.json is not None:
         write_json_file(options.json, {"series": documents})
     return code
@@ -65,6 +75,11 @@ def _document(
 ) -> dict[str, object]:
     """The status of a series for a program."""
     records = {record.release: record for record in view.records}
+    counts = read_value_counts(series.private_folder)
+    worth = {
+        record.release: Utility(record.query_error, record.relations, counts.get(record.position))
+        for record in view.records
+    }
     return {
         "series": series.name,
         "path": str(path),
@@ -80,8 +95,7 @@ def _document(
                 "reason": one.reason,
                 "people": records[one.release].people if one.release in records else None,
                 "withheld": records[one.release].withheld if one.release in records else None,
-                "query_error": records[one.release].query_error if one.release in records else None,
-                "relations": records[one.release].relations if one.release in records else None,
+                **worth.get(one.release, Utility()).document(),
             }
             for one in listed
         ],

@@ -13,11 +13,11 @@ from reanon_core.model.errors import (
     Unpublishable,
     counted,
 )
-from reanon_dagster.commands.output import say, warn, warn_of_caution, warn_of_notes, warn_of_refusal
+from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes, warn_of_refusal
 from reanon_dagster.commands.private_output import require_json_place, write_json_file
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.gate import require_acceptable
-from reanon_dagster.releasing.query_error import utility
+from reanon_dagster.releasing.query_error import value_sentences
 from reanon_dagster.releasing.release import make_candidate, require_no_gap
 from reanon_dagster.releasing.release_order import due_day, next_release
 from reanon_dagster.releasing.series_view import SeriesView, read_continuable_view
@@ -69,18 +69,21 @@ def _validate_release(series: Series, view: SeriesView, release: str, answer: di
     today = date.today()  # noqa: DTZ011  a release is due by the steward's own calendar
     due = due_day(series, release, today)
     try:
-        candidate = make_candidate(series, view, release, due, dry_run=True)
+        with progress(f"{series.name} {release}: validating", quiet=quiet) as step:
+            candidate = make_candidate(series, view, release, due, dry_run=True, progress=step)
         if candidate is None:
             raise AssertionError("the next release is not the latest one")
         require_acceptable(candidate)
     except (Refused, Unpublishable, OutOfOrder) as error:
         answer["refused"] = error.redacted()
         return warn_of_refusal(series.name, release, error)
-    answer |= {"people": candidate.people, "query_error": candidate.query_error, "relations": candidate.relations}
+    answer |= {"people": candidate.people, **candidate.utility.document()}
     warn_of_notes(series.name, candidate)
     when = "" if due == today else f" once it is due, on {due}"
     say(f"{series.name}: valid: {_people(candidate)}; the release would be published{when}", quiet=quiet)
-    say(f"{series.name}: {utility(candidate.query_error, candidate.relations)}", quiet=quiet)
+    say(f"{series.name}: {candidate.utility}", quiet=quiet)
+    for sentence in value_sentences(candidate.utility.counts):
+        say(f"{series.name}: {sentence}", quiet=quiet)
     say(
         f"{series.name}: this was one release; `reanon rehearse` tries every snapshot on the disk and what may follow",
         quiet=quiet,

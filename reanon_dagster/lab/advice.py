@@ -1,13 +1,13 @@
 """Advice: the technique and parameters that keep the strongest promise on these snapshots, with the reason."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reanon_core.catalog import TECHNIQUES
 from reanon_core.model.errors import counted
 from reanon_core.protocols import AdversaryKind, Fit
-from reanon_dagster.lab.advice_grid import Cell, Measured, asked
+from reanon_dagster.lab.advice_grid import Cell, Measured, asked, resized
 from reanon_dagster.lab.applicability import TableFacts
 from reanon_dagster.releasing.query_error import NO_RELATION, percentage, utility, whole_percent
 
@@ -18,8 +18,8 @@ HARDLY_MORE = 1.25
 """By which factor the query error may grow for more values than the file asks for."""
 CLEARLY_LESS = 0.8
 """The share of the recommended query error below which a weaker promise is worth a line."""
-MOSTLY_KEPT = 0.5
-"""How much of the relations is so little that a line says what fewer values would keep, and is enough for that line."""
+MOSTLY_KEPT, LITTLE_LOST = 0.5, 0.1
+"""What a number of values that costs little keeps of the relations at least, and loses of any value at most."""
 FROZEN = (
     "this cannot be undone: the first release freezes the technique, its number of values (m, ell, k, n), the columns "
     "and the form; another choice later means a new series, which does not protect people against both series combined"
@@ -63,8 +63,7 @@ def recommendation(series: "Series", facts: TableFacts, measured: Sequence[Measu
     closer = [one for one in working if one.complete and _error(one) < CLEARLY_LESS * _error(best)]
     weaker = [one for one in closer if not _fit(one).bounds_risk]
     alternative = min(weaker, key=_error) if weaker and _fit(best).bounds_risk else None
-    reasons = (*_reasons(best, facts, own), *_lost_relations(best, alike))
-    return Recommendation(best, reasons, yaml_lines(series, best.cell), alternative)
+    return Recommendation(best, tuple(_reasons(best, facts, own)), yaml_lines(series, best.cell), alternative)
 
 
 def _rank(one: Measured, facts: TableFacts) -> tuple[bool, bool, int, bool]:
@@ -99,21 +98,40 @@ def _in_other_form(one: Measured, form: str) -> bool:
     return decouples and (one.cell.k is not None) != (form == "decoupled")
 
 
-def _lost_relations(best: Measured, alike: Sequence[Measured]) -> list[str]:
-    """What fewer values would keep of the relations, where the recommended cell keeps hardly any."""
-    if best.relations is None or best.relations >= MOSTLY_KEPT:
-        return []
-    enough = [
-        one
-        for one in alike
-        if one.cell.technique == best.cell.technique and (one.cell.k is None) == (best.cell.k is None)
-        if one.cell.among < best.cell.among and (one.relations or 0.0) >= MOSTLY_KEPT
-    ]
-    if not enough:
-        return []
-    most = max(enough, key=lambda one: one.cell.among)
-    kept = f"{most.cell.text} keeps {whole_percent(most.relations)} of them"
-    return [f"readers see hardly any relation; {kept}, and hides people among fewer values"]
+def costs_little(one: Measured) -> bool:
+    """Whether every release goes out, no value loses much of its people, and readers see most of the relations."""
+    kept = one.relations is None or one.relations >= MOSTLY_KEPT
+    return one.complete and one.works and not one.exposed and kept and (one.lost or 0.0) <= LITTLE_LOST
+
+
+def numbers_compared(
+    own: int, best: Measured, measured: Sequence[Measured], whole: Callable[[Cell], Measured]
+) -> tuple[Measured, Measured | None]:
+    """The number of values that the file asks for, and the largest one that costs little, if any does.
+
+    Both with the technique and the form that are recommended. `whole` measures a cell that the grid left out; a number
+    above the file's own is taken from the grid alone.
+    """
+    known = {
+        one.cell.among: one
+        for one in measured
+        if (one.cell.technique, one.cell.k) == (best.cell.technique, best.cell.k) and one.complete
+    }
+
+    def of(among: int) -> Measured:
+        if among not in known:
+            known[among] = whole(resized(best.cell, among))
+        return known[among]
+
+    asked_for = of(own)
+    little = [among for among, one in known.items() if among >= own and costs_little(one)]
+    if little:
+        return asked_for, known[max(little)]
+    low, high = _fit(best).least - 1, own
+    while high - low > 1:  # costs grow with the number of values
+        middle = (low + high) // 2
+        low, high = (middle, high) if costs_little(of(middle)) else (low, middle)
+    return asked_for, known.get(low)
 
 
 def _has_spare(one: Measured, facts: TableFacts) -> bool:

@@ -96,12 +96,17 @@ class Measured:
     @property
     def query_error(self) -> float | None:
         """The mean query error."""
-        return _mean(one.query_error for one in self.published)
+        return _mean(one.utility.error for one in self.published)
 
     @property
     def relations(self) -> float | None:
         """The mean share of the relations that is kept."""
-        return _mean(one.relations for one in self.published)
+        return _mean(one.utility.relations for one in self.published)
+
+    @property
+    def lost(self) -> float | None:
+        """The greatest share of the people with one value who are lost in any release."""
+        return max((one.utility.lost for one in self.published if one.utility.lost is not None), default=None)
 
     @property
     def counterfeits(self) -> float:
@@ -197,6 +202,16 @@ def _with_own(series: "Series", one: Applicability, parameters: Mapping[str, obj
     except ReanonError:  # what the file sets excludes one of these, such as p excludes n
         return needed
     return {**needed, **kept, **one.additions}
+
+
+def resized(cell: Cell, among: int) -> Cell:
+    """The same cell with another number of values."""
+    fit = TECHNIQUES[cell.technique].declaration.fit
+    if fit is None:
+        raise AssertionError("a technique without a fit is in no grid")
+    counts = {key: value for key, value in fit.parameters(among).items() if key in cell.parameters}
+    moving = {key: value for key, value in counts.items() if fit.parameters(3)[key] != fit.parameters(9)[key]}
+    return replace(cell, among=among, parameters={**cell.parameters, **moving})
 
 
 def asked(series: "Series") -> int | None:

@@ -24,6 +24,7 @@ from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.gate import require_acceptable
 from reanon_dagster.releasing.judged_candidate import Progress, judged_candidate, silent
 from reanon_dagster.releasing.people_lists import refused_file
+from reanon_dagster.releasing.query_error import Utility
 from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.releasing.snapshot_intake import read_release
 from reanon_dagster.sources.snapshot_reader import Read
@@ -94,8 +95,7 @@ class RehearsalView(SeriesView):
             people=candidate.people,
             withheld=sum(candidate.withheld.values()),
             seconds=candidate.seconds,
-            query_error=candidate.query_error,
-            relations=candidate.relations,
+            query_error=candidate.utility.error,
         )
         return RehearsalView(
             self.private_folder,
@@ -165,8 +165,7 @@ class RehearsedRelease:
     withheld: Mapping[str, int] = field(default_factory=dict)
     counterfeits: int = 0
     dirty: int = 0
-    query_error: float | None = None
-    relations: float | None = None
+    utility: Utility = field(default_factory=Utility)
     exposed: int | None = None
     attacked: int | None = None
     obstacles: tuple[Obstacle, ...] = ()
@@ -229,8 +228,7 @@ class Rehearsal:
             withheld=dict(candidate.withheld),
             counterfeits=entry.auxiliary.total,
             dirty=entry.dirty,
-            query_error=candidate.query_error,
-            relations=candidate.relations,
+            utility=candidate.utility,
             exposed=exposed,
             attacked=attacked,
             obstacles=obstacles,

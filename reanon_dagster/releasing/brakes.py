@@ -6,6 +6,7 @@ from reanon_core import brakes
 from reanon_core.brakes import Brake, BrakesTripped
 from reanon_core.model.erasure import marked
 from reanon_core.tables.id_forms import Doubts, NewIds, examined_ids
+from reanon_dagster.releasing.query_error import Utility
 from reanon_dagster.storage.records import AcceptedDrift
 
 if TYPE_CHECKING:
@@ -38,14 +39,22 @@ def require_released_brakes(
 
 
 def require_accepted_loss(
-    release: str, entry: "Entry", position: int, accepted: str | None
+    series: "Series", view: "SeriesView", release: str, entry: "Entry", measured: Utility, accepted: str | None
 ) -> tuple[tuple[AcceptedDrift, ...], tuple[str, ...]]:
-    """Refuse a release that loses much of a value unless a person accepts it; return what was accepted, and notes.
+    """Refuse a release that loses much unless a person accepts it; return what was accepted, and notes.
 
-    Raises: BrakesTripped.
+    Raises: BrakesTripped with every brake at once.
     """
-    brake, notes = brakes.lost_values(entry, begins=not position)
-    return () if brake is None else _accepted(release, (brake,), accepted), notes
+    config, latest = series.config, view.latest
+    found, notes = brakes.losses(
+        entry,
+        measured.counts,
+        brakes.Limits(config.max_lost, config.max_withheld, config.max_growth),
+        begins=latest is None,
+        error=measured.error,
+        error_before=None if latest is None else latest.query_error,
+    )
+    return _accepted(release, found, accepted), notes
 
 
 def _accepted(release: str, found: tuple[Brake, ...], accepted: str | None) -> tuple[AcceptedDrift, ...]:

@@ -9,6 +9,7 @@ from reanon_core.model.packing import Packable, packed_digest
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
 from reanon_core.tables.id_forms import NewIds
+from reanon_dagster.releasing.query_error import Utility
 from reanon_dagster.storage.entry_codec import arrays_of
 from reanon_dagster.storage.records import AcceptedDrift
 
@@ -40,10 +41,8 @@ class Candidate:
     seconds: float
     forgotten: int
     """How many people were forgotten when it was computed: one who is forgotten later may be in it."""
-    query_error: float | None
-    """How far off a typical count is; None if that is not known, or if a required verdict fails."""
-    relations: float | None
-    """How much of the relations is kept; None if none is large enough, or if a required verdict fails."""
+    utility: Utility
+    """What the release is worth to its readers; empty if a required verdict fails."""
     count_record: Mapping[str, Packable] = field(default_factory=dict)
     """What was decided over counts, for the private record."""
     accepted: tuple[AcceptedDrift, ...] = ()

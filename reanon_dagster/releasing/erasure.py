@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reanon_core.model.erasure import EXTENTS, Extent, cut, erased, marked, renamed
-from reanon_core.model.errors import InvalidParameter, InvalidSnapshot, OutOfOrder, Problem, Refused
+from reanon_core.model.errors import InvalidParameter, InvalidSnapshot, OutOfOrder, Problem, Refused, counted
 from reanon_core.model.ledger import Entry
 from reanon_core.protocols import Check, Memory
 from reanon_core.tables.ids import canonical_text, pseudonyms
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 ID_LISTS = (WITHHELD, REFUSED)
 """The private folders of files that name people by their ids."""
+LISTED = 10
+"""How many lines of a list a message names."""
 UNSEEN = (
     "no release of this series was made from a snapshot with this id, so there is nothing to forget; --never-seen "
     "keeps the person out of all later releases all the same"
@@ -66,12 +68,48 @@ class Forgotten:
     """How many private files named the person."""
 
 
+def forget_people(
+    series: "Series",
+    ids: Sequence[str],
+    *,
+    never_seen: bool = False,
+    dry_run: bool = False,
+    progress: Progress = silent,
+) -> list[Forgotten]:
+    """Forget several people, one after the other: nothing is changed if any of them is not known.
+
+    A kill leaves the first of them forgotten; the same again goes on with the others.
+
+    Raises: as `forget_person`.
+    """
+    view = read_view(series)
+    if len(ids) > 1 and not never_seen and view.records:
+        persons = np.array([pseudonym(one, view.key) for one in ids])
+        with opened(series.private_folder, read_only=True) as connection:
+            known = store_reader.known_among(connection, persons) | marked(view.summary.marks, persons)
+        lines = ", ".join(str(at + 1) for at in np.flatnonzero(~known)[:LISTED])
+        if lines:
+            raise Refused(f"{counted(int((~known).sum()), 'id', 'ids')} of the list (line {lines}): {UNSEEN}")
+    done = []
+    for number, one in enumerate(dict.fromkeys(ids), 1):
+        last = number == len(set(ids))
+        done.append(forget_person(series, one, never_seen=never_seen, dry_run=dry_run, tidy=last, progress=progress))
+    return done
+
+
 def forget_person(
-    series: "Series", id_: str, *, never_seen: bool = False, dry_run: bool = False, progress: Progress = silent
+    series: "Series",
+    id_: str,
+    *,
+    never_seen: bool = False,
+    dry_run: bool = False,
+    tidy: bool = True,
+    progress: Progress = silent,
 ) -> Forgotten:
     """Replace a person by a mark in the whole store, so that no later release shows them; a dry run changes nothing.
 
-    Doing it again changes nothing, and finishes what a kill left.
+    Doing it again changes nothing, and finishes what a kill left. Without `tidy` the free blocks of the store still
+    hold the person: the next call compacts them.
 
     Raises: InvalidParameter without an id; Refused if nothing is published, or if no snapshot had the person, unless
     `never_seen` says that this is known, or if the store is older than what is published; OutOfOrder if another process
@@ -107,7 +145,7 @@ def forget_person(
         seen = bool(change.entries)
         result = replace(result, seen=seen, published=published, extent=extent, bits=change.mark.bits, people=people)
     lists = _without_lines(series, canonical_text(id_), dry_run=dry_run)
-    if not dry_run:
+    if not dry_run and tidy:
         progress("compacting the store")
         compact(series.private_folder)
     return replace(result, lists=lists)

@@ -74,8 +74,10 @@ def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
             people=candidate.people,
             withheld=sum(candidate.withheld.values()),
             seconds=candidate.seconds,
-            query_error=candidate.query_error,
-            relations=candidate.relations,
+            query_error=candidate.utility.error,
+            relations=candidate.utility.relations,
+            lost=candidate.utility.lost,
+            share_changed=candidate.utility.changed,
         )
         change = Commit(
             record=record,
@@ -90,6 +92,7 @@ def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
             documents=staged.documents,
             series_documents=staged.series_documents,
             new_ids=candidate.new_ids,
+            values=candidate.utility.counts,
         )
         write_withheld_people(series, candidate)  # before the commit: after a kill, no one would write it
         published_folder.require_room(series.published_folder, staged.folder)

@@ -34,6 +34,7 @@ SOUND = "sound.json"
 LISTED = 5
 """The most sentences that a refusal lists."""
 RESTORE = "restore the latest private folder from a backup"
+NAMESAKE = "; if another series with this name publishes there, give this one a name of its own"
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,7 @@ def _head_flaws(series: "Series", summary: StoreSummary) -> Iterator[str]:
             yield (
                 f"{place.label} records {head.position} releases up to {head.release}, and the private store knows "
                 f"{len(records)}, so it is an older one, and the next release could expose people; {RESTORE}"
+                f"{'' if records else NAMESAKE}"
             )
         elif head.forgotten > len(summary.marks):
             yield (

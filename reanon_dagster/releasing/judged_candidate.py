@@ -13,7 +13,7 @@ from reanon_core.protocols import Check, Memory, Technique
 from reanon_dagster.releasing.brakes import new_people, require_accepted_loss, require_released_brakes
 from reanon_dagster.releasing.candidate import Candidate, digest
 from reanon_dagster.releasing.computation import Computation, InMemory
-from reanon_dagster.releasing.query_error import query_error, relations_kept
+from reanon_dagster.releasing.query_error import Utility, measured_utility
 from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.releasing.snapshot_intake import require_expectations
 from reanon_dagster.releasing.spreadsheet_formulas import formula_notes
@@ -53,6 +53,14 @@ def note_on_forgotten(left_out: int) -> tuple[str, ...]:
     return (sentence,)
 
 
+def note_on_delivery(view: SeriesView, read: Read) -> tuple[str, ...]:
+    """What the steward must know if the snapshot is that of an earlier release; nothing otherwise."""
+    before = [record.release for record in view.records if record.input_digest == read.input_digest and read.rows]
+    if not before:
+        return ()
+    return (f"its snapshot is the same as that of release {before[-1]}; was it delivered again?",)
+
+
 def _state(technique: Technique[Any, Any], packed: Memory | None) -> Any:
     """The state that was stored; the initial one before the first release."""
     return technique.initial_state() if packed is None else technique.restored(packed)
@@ -88,13 +96,16 @@ def judged_candidate(
     computation = computation or InMemory(series)
     publication = computation.publication(read, _state(technique, computation.state(view)), generator(seed))
     entry = publication.entry(read.snapshot)
-    lost, losses = require_accepted_loss(release, entry, view.position, accept_drift)
-    accepted += lost
     progress("checking")
     # No variable holds the earlier state and memories, so that theirs is free as soon as it is used.
     verdicts, memories = computation.verdicts(checks_of(series), entry, computation.memories(view))
     holds = all(verdict.holds for verdict in verdicts if verdict.required)
-    error, kept = (query_error(entry), relations_kept(entry)) if holds else (None, None)  # others may be malformed
+    measured = Utility()  # what is not well formed cannot be measured
+    losses: tuple[str, ...] = ()
+    if holds:
+        measured = measured_utility(entry)
+        lost, losses = require_accepted_loss(series, view, release, entry, measured, accept_drift)
+        accepted += lost
     return Candidate(
         release=release,
         position=view.position,
@@ -111,6 +122,7 @@ def judged_candidate(
             *(f"accepted: {one.brake}" for one in accepted),
             *losses,
             *doubts,
+            *note_on_delivery(view, read),
             *note_on_forgotten(read.left_out),
             *publication.notes,
             *formula_notes(series, entry),
@@ -118,8 +130,7 @@ def judged_candidate(
         doubts=doubts,
         seconds=time.perf_counter() - began,
         forgotten=len(view.summary.marks),
-        query_error=error,
-        relations=kept,
+        utility=measured,
         count_record=publication.count_record,
         accepted=accepted,
         new_ids=new_ids,

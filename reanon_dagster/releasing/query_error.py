@@ -5,10 +5,15 @@ that the release keeps alike. The command prints them, the private store keeps t
 steward. The manifest and the published files do not have them.
 """
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from reanon_core.metrics.query_error import CountingQueryError
 from reanon_core.metrics.relations import RelationsKept
+from reanon_core.metrics.value_counts import FREQUENT, ValueCounts, value_counts
+from reanon_core.model.errors import counted
 from reanon_core.model.ledger import Entry
 
 WORKLOAD_SEED = 0
@@ -26,7 +31,66 @@ RELATIONS_MEANING = (
     f"true log odds ratios, over the pairs beyond an odds ratio of {RelationsKept().least_odds:g} that are no chance: "
     f"100% is all, 0% none, and less shows the opposite. Private too"
 )
+VALUES_MEANING = (
+    f"by value: how many people have it, how many of them are withheld, how many rows of it are invented, and how many "
+    f"people a reader counts, who cannot tell which rows are invented. Lost are people who are withheld or whom a "
+    f"reader misses; the worst is said of values with {FREQUENT} people or more. Private too"
+)
+MEANINGS = (MEANING, RELATIONS_MEANING, VALUES_MEANING)
 NO_RELATION = "no relation is large enough to measure"
+
+
+SHOWN, HARDLY = 3, 0.01
+"""How many values a terminal lists, and the share of the people with a value that is too little for a line."""
+
+
+@dataclass(frozen=True, eq=False)
+class Utility:
+    """Private: what a release is worth to its readers."""
+
+    error: float | None = None
+    relations: float | None = None
+    counts: ValueCounts | None = None
+    """What becomes of the people with each value; None if the release does not show the values."""
+
+    @property
+    def lost(self) -> float | None:
+        """The greatest share of the people with one value who are lost."""
+        return None if self.counts is None else self.counts.worst_loss
+
+    @property
+    def changed(self) -> float | None:
+        """The greatest relative change of a value's share among all people."""
+        return None if self.counts is None else self.counts.worst_change
+
+    def __str__(self) -> str:
+        """The numbers as a part of a sentence."""
+        return utility(self.error, self.relations, self.lost, self.changed)
+
+    def document(self) -> dict[str, Any]:
+        """The numbers for a program of the steward."""
+        values = [] if self.counts is None else self.counts.rows()
+        measured = {"query_error": self.error, "relations": self.relations, "lost": self.lost}
+        return measured | {"share_changed": self.changed, "values": values}
+
+
+def measured_utility(entry: Entry) -> Utility:
+    """What a release is worth.
+
+    Requires: the release is well formed.
+    """
+    return Utility(query_error(entry), relations_kept(entry), value_counts(entry))
+
+
+def value_sentences(counts: ValueCounts | None) -> list[str]:
+    """The values that lose most, as sentences for the terminal; nothing if none loses anyone that is worth a line."""
+    rows = [] if counts is None else counts.rows()
+    worst = [row for row in rows if row["people"] >= FREQUENT and row["lost"] > HARDLY]
+    return [
+        f"{row['value']!a}: {counted(row['people'], 'person', 'people')}, {row['withheld']:,} withheld, "
+        f"{row['invented']:,} invented; a reader counts {row['counted']:,.0f} (share {row['share_changed']:+.0%})"
+        for row in worst[:SHOWN]
+    ]
 
 
 def workload(rows: int) -> CountingQueryError:
@@ -52,10 +116,18 @@ def relations_kept(entry: Entry) -> float | None:
     return None if np.isnan(kept) else kept
 
 
-def utility(error: float | None, kept: float | None) -> str:
-    """Both numbers as a part of a sentence."""
+def utility(error: float | None, kept: float | None, lost: float | None = None, changed: float | None = None) -> str:
+    """The numbers as a part of a sentence."""
     relations = NO_RELATION if kept is None else f"{whole_percent(kept)} of the relations are kept"
-    return f"{typical_count(error)}; {relations}"
+    return f"{typical_count(error)}; {relations}{worst_value(lost, changed)}"
+
+
+def worst_value(lost: float | None, changed: float | None) -> str:
+    """What the worst value loses, as the end of a sentence; empty if no value loses anything."""
+    if not lost and not changed:
+        return ""
+    loses = f"the worst value loses {percentage(lost or 0)} of its people"
+    return f"; {loses}, the worst share changes by {changed or 0:+.1%}"
 
 
 def typical_count(error: float | None) -> str:

@@ -1,6 +1,6 @@
 """Which release may run now: only the store's records decide."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 LISTED = 4
 """The longest list of releases that a message spells out."""
+CORRECTED = "its snapshot was changed afterwards, and it stays as it is: make the correction in the next snapshot"
 COUNTS = {3: "three", 4: "four", 5: "five"}
 
 
@@ -139,13 +140,22 @@ def statuses(
     today: date,
     *,
     accepted: Mapping[str, Sequence[AcceptedDrift]] = MappingProxyType({}),
+    corrected: Collection[str] = (),
 ) -> list[ReleaseStatus]:
-    """The status of every release that is published or due, and of the next one."""
+    """The status of every release that is published or due, and of the next one.
+
+    `corrected` are those whose snapshot is not the one that they were published from.
+    """
     listed = []
     for record in records:
         remarks = [f"{record.withheld} withheld"] if record.withheld else []
-        remarks += [] if record.query_error is None else [utility(record.query_error, record.relations)]
+        remarks += (
+            []
+            if record.query_error is None
+            else [utility(record.query_error, record.relations, record.lost, record.share_changed)]
+        )
         remarks += [f"accepted: {one.brake} ({one.reason})" for one in accepted.get(record.release, ())]
+        remarks += [CORRECTED] if record.release in corrected else []
         status = Status.PUBLISHED
         if record.withdrawn is not None:
             status, remarks = Status.WITHDRAWN, [f"on {record.withdrawn:%Y-%m-%d}"]

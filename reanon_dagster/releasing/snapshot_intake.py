@@ -3,11 +3,12 @@
 It may not differ where a later release builds on it, and it must meet the steward's own expectations.
 """
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from reanon_core.engine.column_folder import ColumnFolder
 from reanon_core.model.erasure import marked
-from reanon_core.model.errors import InvalidSchema, Problem, Refused, counted
+from reanon_core.model.errors import InvalidSchema, InvalidSnapshot, Problem, Refused, counted
 from reanon_dagster.expectations.evaluation import expectation_problems, failed_expectations, raw_frame
 from reanon_dagster.releasing.memory_need import require_memory
 from reanon_dagster.releasing.release_order import require_same_input
@@ -15,7 +16,7 @@ from reanon_dagster.releasing.series_view import SeriesView
 from reanon_dagster.series.expectations import CRITICAL
 from reanon_dagster.sources.snapshot_columns import kept_in_columns, read_snapshot_columns
 from reanon_dagster.sources.snapshot_location import snapshot_exists
-from reanon_dagster.sources.snapshot_reader import Read, read_snapshot, snapshot_digest
+from reanon_dagster.sources.snapshot_reader import Read, file_digest, read_snapshot, snapshot_digest
 from reanon_dagster.storage.records import ReleaseRecord
 
 if TYPE_CHECKING:
@@ -61,6 +62,19 @@ def require_published_input(series: "Series", view: SeriesView, record: ReleaseR
     """
     if not view.may_be_cleaned(record.release) and snapshot_exists(series, record.release):
         require_same_input(record, snapshot_digest(series, record.release, view.key))
+
+
+def corrected_releases(series: "Series", view: SeriesView) -> list[str]:
+    """The published releases whose snapshot files have other bytes by now; only files that were touched are read."""
+    found = []
+    for record in view.records:
+        touched = series.source.touched(series.folder, record.release)
+        if touched is None or record.committed is None or touched <= record.committed or record.withdrawn is not None:
+            continue
+        with suppress(InvalidSnapshot):
+            same = file_digest(series, record.release) in {None, record.input_digest}
+            found += [] if same or view.may_be_cleaned(record.release) else [record.release]
+    return found
 
 
 class ExpectationsFailed(Refused):

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import AliasChoices, BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
 
-from reanon_core.brakes import MAX_DRIFT, MIN_RETURNING
+from reanon_core.brakes import MAX_DRIFT, MIN_RETURNING, Limits
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.schema import Ends, Kind, Missing, Schema
 from reanon_core.protocols import Form
@@ -295,6 +295,21 @@ class SeriesConfig(Part):
         default=MIN_RETURNING,
         description="Refuse a snapshot that has less than this share of the previous release's people, because their "
         "ids may have changed; 0 for any share. The default lets a release after one of fewer than 50 people pass.",
+    )
+    max_lost: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=Limits().lost,
+        description="Refuse a release that loses more than this share of the people with one sensitive value, of "
+        "values with 50 people or more (docs/adding-a-series.md#brakes); null for any share.",
+    )
+    max_withheld: Annotated[float, Field(gt=0, le=1)] | None = Field(
+        default=Limits().withheld,
+        description="Refuse a release that withholds more than this share of the people, and 50 or more; null for any "
+        "share.",
+    )
+    max_growth: Annotated[float, Field(ge=1, allow_inf_nan=False)] | None = Field(
+        default=Limits().growth,
+        description="Refuse a release in which a typical count is farther off than so many times the release before, "
+        "from 500 people and an error of 5% on; null for any error.",
     )
     automation: Literal["sensor", "condition"] = Field(
         default="sensor",

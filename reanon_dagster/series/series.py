@@ -13,7 +13,8 @@ from typing import Any
 from reanon_core.model.background import Background
 from reanon_core.model.coding import plain
 from reanon_core.model.errors import InvalidParameter, Problem
-from reanon_core.model.schema import QuasiIdentifier, Schema
+from reanon_core.model.schema import Ends, Missing, QuasiIdentifier, Schema
+from reanon_core.model.taxonomy import Taxonomy
 from reanon_core.protocols import Check, Form, Technique
 from reanon_dagster.series.calendar import Calendar
 from reanon_dagster.series.config import Publish, SeriesConfig, TechniqueConfig
@@ -183,12 +184,17 @@ class Series:
         return dict(json.loads(json.dumps(frozen, default=str)))
 
     def changes(self, frozen: Mapping[str, object]) -> dict[str, tuple[object, object]]:
-        """The keys whose frozen value differs from the current one, with both. More names at the end are no change."""
+        """The keys whose frozen value differs from the current one, with both.
+
+        More names at the end are no change, nor is a domain, an order or a taxonomy that has grown and moves no bin.
+        """
         now = self.fingerprint()
+        grown = {key for column in self.schema.quasi_identifiers for key in _grown_keys(column, frozen)}
         return {
             key: (frozen.get(key), now.get(key))
             for key in sorted({*frozen, *now})
             if frozen.get(key) != now.get(key)
+            and key not in grown
             and not (key == "releases.names" and _begins_with(now.get(key), frozen.get(key)))
         }
 
@@ -219,20 +225,54 @@ def decoupled_or_not(technique: Technique[Any, Any], publish: Publish) -> Techni
     return technique
 
 
+REFUSED_BEFORE = (Missing.REFUSE.value, Missing.SEPARATE.value)
+
+
 def _frozen_column(column: QuasiIdentifier) -> dict[str, object]:
     key = f"quasi_identifiers.{column.name}"
     tree = None
     if column.taxonomy is not None:
         # A taxonomy may have thousands of leaves; its digest is enough to notice a change.
-        tree = _digest(column.taxonomy.paths)
+        paths = column.taxonomy.paths
+        tree = {"leaves": len(paths), "digest": _digest(paths)}
     return {
         f"{key}.kind": column.kind.value,
         f"{key}.granularity": plain(column.granularity),
         f"{key}.min_width": plain(column.min_width * column.granularity),
-        f"{key}.domain": list(column.domain) if column.domain else None,
+        f"{key}.domain": list(column.domain) if column.domain and column.taxonomy is None else None,
         f"{key}.missing": column.missing.value,
         f"{key}.{'taxonomy' if column.hierarchical else 'order'}": tree,
     }
+
+
+def _grown_keys(column: QuasiIdentifier, frozen: Mapping[str, object]) -> list[str]:
+    """The keys of a column that were frozen with fewer codes, if those have the same meaning and the same bins.
+
+    A series that refused missing values has none in its releases, so it may have some later.
+    """
+    key = f"quasi_identifiers.{column.name}"
+    missing = [f"{key}.missing"] if (frozen.get(f"{key}.missing"), column.missing.value) == REFUSED_BEFORE else []
+    return [*missing, *_longer_keys(key, column, frozen)]
+
+
+def _longer_keys(key: str, column: QuasiIdentifier, frozen: Mapping[str, object]) -> list[str]:
+    if column.taxonomy is not None:
+        key, paths = f"{key}.{'taxonomy' if column.hierarchical else 'order'}", column.taxonomy.paths
+        tree = frozen.get(key)
+        leaves = tree.get("leaves", 0) if isinstance(tree, dict) else 0
+        if not 0 < leaves < len(paths) or tree != {"leaves": leaves, "digest": _digest(paths[:leaves])}:
+            return []
+        before = replace(column, taxonomy=Taxonomy(paths[:leaves]))
+    else:
+        key, domain = f"{key}.domain", frozen.get(f"{key}.domain")
+        if column.domain is None or not isinstance(domain, list):
+            return []
+        if not column.domain[0] <= domain[0] <= domain[1] <= column.domain[1]:
+            return []
+        before = replace(column, domain=(domain[0], domain[1]))
+    from reanon_core.recoding.bins import keeps_bins
+
+    return [key] if column.ends is Ends.EXACT or keeps_bins(column, before) else []
 
 
 def _digest(paths: tuple[tuple[str, ...], ...]) -> str:

@@ -30,7 +30,7 @@ quasi_identifiers:
 sensitive: disease
 
 # Each person is hidden among at least m diseases, and always among the same ones.
-# If a person's disease changed: on_sensitive_change: refuse | episode. If a person moved: on_qi_change: allow | refuse.
+# If a person's disease changed: on_sensitive_change: refuse | withhold | episode; if they moved: on_qi_change.
 # The way of the paper, for experiments: variant: paper. The first release freezes m and the columns.
 technique: {name: m-invariance, m: 2}
 

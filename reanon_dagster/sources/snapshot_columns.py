@@ -115,6 +115,8 @@ def _streamed(
 
 
 def _opened(series: Series, release: str, columns: tuple[str, ...]) -> SourceBatches | None:
+    if series.config.source.id_map:
+        return None
     try:
         return series.source.batches(series.folder, release, columns)
     except (InvalidSnapshot, OSError):

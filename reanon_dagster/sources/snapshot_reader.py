@@ -155,15 +155,24 @@ def snapshot_digest(series: Series, release: str, key: bytes) -> str:
 
     Raises: SnapshotMissing; InvalidSnapshot if two rows of a query have the same id.
     """
-    series.calendar.index(release)
-    selection = series.selections.get(release)
-    digest = series.source.digest(series.folder, release)
+    digest = file_digest(series, release)
     if digest is None:
         table, problems = _checked_table(series, release)
         require(problems, InvalidSnapshot)
         id_name = series.config.source.id
         digest = table.digest or row_digest(table.data, people(id_name, table.data[id_name], key).order)
-    return _input_digest(digest, selection)
+        return _input_digest(digest, series.selections.get(release))
+    return digest
+
+
+def file_digest(series: Series, release: str) -> str | None:
+    """The input digest of a snapshot in files; None if the rows would have to be read.
+
+    Raises: SnapshotMissing; InvalidSnapshot.
+    """
+    series.calendar.index(release)
+    digest = series.source.digest(series.folder, release)
+    return None if digest is None else _input_digest(digest, series.selections.get(release))
 
 
 def _checked_table(series: Series, release: str) -> tuple[Table, list[Problem]]:
@@ -197,5 +206,5 @@ def read_ids(series: Series, release: str, key: bytes) -> "tuple[pa.Array, Int64
     id_name = series.config.source.id
     table = read_table(series, release, (id_name,))
     require(table.problems, InvalidSnapshot)
-    ids = table.data[id_name].combine_chunks()
+    ids = table.raw[id_name].combine_chunks()
     return ids, people(id_name, table.data[id_name], key).persons

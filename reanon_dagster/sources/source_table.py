@@ -11,6 +11,7 @@ from reanon_core.model.errors import Problem
 from reanon_core.tables.arrow_columns import decoded
 from reanon_core.tables.snapshot_table import column_problems
 from reanon_dagster.series.series import Series
+from reanon_dagster.sources.id_maps import known_ids
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,7 +32,7 @@ class Table:
 
 
 def read_table(series: Series, release: str, columns: Sequence[str], optional: frozenset[str] = frozenset()) -> Table:
-    """These columns of the release's snapshot; those that are optional may be absent.
+    """These columns of the release's snapshot, with the ids that the series knows; optional ones may be absent.
 
     Raises: SnapshotMissing; InvalidSnapshot if it cannot be read at all.
     """
@@ -43,7 +44,10 @@ def read_table(series: Series, release: str, columns: Sequence[str], optional: f
         table = replace(table, data=decoded(table.data))
     present = list(table.data.column_names)
     problems = column_problems(columns, present, table.label, listed=table.names, optional=optional)
-    data = table.data.select([name for name in columns if name in present])
+    data, id_name = table.data.select([name for name in columns if name in present]), series.config.source.id
+    if series.config.source.id_map and id_name in present:
+        known = known_ids(series, release, data[id_name])
+        data = data.set_column(data.schema.get_field_index(id_name), id_name, known)
     return Table(data, tuple(problems), table.digest, table.data)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from reanon_core.metrics.value_counts import ValueCounts
 from reanon_core.model.ledger import Entry
 from reanon_core.model.packing import Packable
 from reanon_core.model.verdict import Verdict
@@ -28,8 +29,14 @@ class ReleaseRecord:
     """How far off a typical count is; None if that is not known."""
     relations: float | None = None
     """How much of the relations is kept; None if none is large enough to measure."""
+    lost: float | None = None
+    """The greatest share of the people with one value who are lost; None if the values are not shown."""
+    share_changed: float | None = None
+    """The greatest relative change of a value's share."""
     withdrawn: datetime | None = None
     """When the release was taken back; None if it was not."""
+    committed: datetime | None = None
+    """When it passed the gate; None until it is read from the store."""
 
 
 @dataclass(frozen=True)
@@ -104,5 +111,7 @@ class Commit:
     """What explains the release, by the name of the file beside its tables."""
     series_documents: Mapping[str, bytes] = field(default_factory=dict)
     """What explains the series, by the name of the file in its folder."""
+    values: ValueCounts | None = None
+    """What became of the people with each value; None if the release does not show the values."""
     new_ids: NewIds | None = None
     """The people who were in no snapshot before; None if no source wrote their ids."""

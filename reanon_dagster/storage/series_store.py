@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reanon_core.engine.column_folder import ColumnFolder
+from reanon_core.metrics.value_counts import ValueCounts
 from reanon_core.model.arrays import Int64
 from reanon_core.model.erasure import Mark
 from reanon_core.model.errors import OutOfOrder
@@ -73,6 +74,12 @@ def read_summary(folder: Path) -> StoreSummary:
     """The records of the series; nothing before its first release or refusal."""
     with held_summary(folder) as summary:
         return summary
+
+
+def read_value_counts(folder: Path) -> dict[int, ValueCounts]:
+    """Private: what became of the people with each value, by the position of the release."""
+    with _existing_store(folder) as connection:
+        return {} if connection is None else store_reader.value_counts(connection)
 
 
 def read_frozen(folder: Path) -> dict[str, str]:

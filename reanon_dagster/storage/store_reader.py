@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from reanon_core.engine.column_folder import ColumnFolder
-from reanon_core.model.arrays import Int32, Int64
+from reanon_core.metrics.value_counts import ValueCounts
+from reanon_core.model.arrays import Bool, Int32, Int64
 from reanon_core.model.erasure import Mark
 from reanon_core.model.ledger import Entry, Ledger
 from reanon_core.model.packing import Packable, packed_digest, packed_size, unpack
@@ -37,12 +38,15 @@ def exists(connection: "duckdb.DuckDBPyConnection") -> bool:
 def releases(connection: "duckdb.DuckDBPyConnection") -> list[ReleaseRecord]:
     """Every release that passed the gate, in order."""
     rows = connection.execute(
-        "SELECT position, release, input_digest, candidate_digest, manifest_digest, people, withheld, seconds "
-        "FROM private.releases ORDER BY position"
+        "SELECT position, release, input_digest, candidate_digest, manifest_digest, people, withheld, seconds, "
+        "committed FROM private.releases ORDER BY position"
     ).fetchall()
     measured = _measured(connection)
     withdrawn = {one.release: one.withdrawn for one in withdrawals(connection)}
-    return [ReleaseRecord(*(*row, *measured.get(row[0], (None, None)), withdrawn.get(row[1]))) for row in rows]
+    return [
+        ReleaseRecord(*(*row, *measured.get(row[0], (None,) * 4), withdrawn.get(row[1]), committed))
+        for *row, committed in rows
+    ]
 
 
 def release_count(connection: "duckdb.DuckDBPyConnection") -> int:
@@ -50,10 +54,20 @@ def release_count(connection: "duckdb.DuckDBPyConnection") -> int:
     return int(connection.execute("SELECT count(*) FROM private.releases").fetchall()[0][0])
 
 
-def _measured(connection: "duckdb.DuckDBPyConnection") -> dict[int, tuple[float | None, float | None]]:
-    """The query error of each release and the relations that it keeps, by its position."""
-    rows = connection.execute("SELECT position, error, relations FROM private.query_errors").fetchall()
-    return {position: (error, kept) for position, error, kept in rows}
+def _measured(connection: "duckdb.DuckDBPyConnection") -> dict[int, tuple[float | None, ...]]:
+    """The query error of each release, the relations that it keeps, and its worst value, by its position."""
+    query = "SELECT position, error, relations, lost, share_changed FROM private.query_errors"
+    return {position: tuple(numbers) for position, *numbers in connection.execute(query).fetchall()}
+
+
+def value_counts(connection: "duckdb.DuckDBPyConnection") -> dict[int, ValueCounts]:
+    """What became of the people with each value, by the position of the release; of those that show the values."""
+    query = "SELECT position, people, withheld, invented, counted FROM private.value_counts ORDER BY position, code"
+    position, *columns = connection.execute(query).fetchnumpy().values()
+    listed, ends = np.unique(position, return_index=True)[0], np.flatnonzero(np.diff(position)) + 1
+    values = sensitive_values(connection)
+    parts = zip(*(np.split(np.asarray(column), ends) for column in columns), strict=True)
+    return {int(at): ValueCounts(values[: len(part[0])], *part) for at, part in zip(listed, parts, strict=False)}
 
 
 def refusals(connection: "duckdb.DuckDBPyConnection") -> dict[str, Refusal]:
@@ -70,6 +84,13 @@ def table_people(connection: "duckdb.DuckDBPyConnection", position: int) -> Iter
     query = "SELECT person, sensitive FROM private.people WHERE position = ? AND origin = 0"
     for batch in connection.execute(query, [position]).to_arrow_reader(PEOPLE_AT_ONCE):
         yield batch["person"].to_numpy(), batch["sensitive"].to_numpy()
+
+
+def known_among(connection: "duckdb.DuckDBPyConnection", persons: Int64) -> Bool:
+    """Which of these people are in the snapshot of a release."""
+    query = "SELECT DISTINCT person FROM private.people WHERE list_contains(?, person)"
+    found = [person for (person,) in connection.execute(query, [persons.tolist()]).fetchall()]
+    return np.isin(persons, np.array(found, np.int64))
 
 
 def value_returning(connection: "duckdb.DuckDBPyConnection", code: int) -> list[tuple[int, int]]:

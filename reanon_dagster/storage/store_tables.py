@@ -79,8 +79,13 @@ def create_statements(attributes: int, others: int) -> Sequence[str]:
         # For decoupled releases: the rows of people, and the row of each person.
         "CREATE TABLE public.person_rows (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
         "CREATE TABLE private.person_traces (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
-        # How far off a typical count is, and how much of relations is kept: about the truth, so both are private.
-        "CREATE TABLE private.query_errors (position INTEGER PRIMARY KEY, error DOUBLE, relations DOUBLE)",
+        # How far off a typical count is, how much of relations is kept, what the worst value loses and the worst share
+        # changes: about the truth, so they are private. So is what becomes of the people with each value.
+        """CREATE TABLE private.query_errors (
+            position INTEGER PRIMARY KEY, error DOUBLE, relations DOUBLE, lost DOUBLE, share_changed DOUBLE)""",
+        """CREATE TABLE private.value_counts (
+            position INTEGER NOT NULL, code INTEGER NOT NULL, people INTEGER NOT NULL, withheld INTEGER NOT NULL,
+            invented INTEGER NOT NULL, counted DOUBLE NOT NULL)""",
         # What was counted, and what balancing and assignment decided over the counts.
         "CREATE TABLE private.count_records (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
         # Audits that failed after publication: no release is published until a person has lifted them.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reanon_core.metrics.value_counts import ValueCounts, value_counts
 from reanon_core.model.arrays import forget_pages
 from reanon_core.model.erasure import Mark
 from reanon_core.model.errors import OutOfOrder
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+COLUMNS = "quasi_identifiers."
+"""How the frozen settings of a column begin."""
 OVERTAKEN = "another process published a release of this series in the meantime; try again"
 
 
@@ -107,6 +110,8 @@ def _write_release(connection: "duckdb.DuckDBPyConnection", change: Commit) -> N
         raise OutOfOrder(OVERTAKEN)
     if record.position == 0:
         connection.executemany("INSERT INTO private.series VALUES (?, ?)", list(change.frozen.items()))
+    else:
+        _freeze_growth(connection, change.frozen)
     connection.execute(
         "INSERT INTO private.releases VALUES (?, ?, ?, ?, ?, ?, ?, ?, current_localtimestamp())",
         [
@@ -120,8 +125,9 @@ def _write_release(connection: "duckdb.DuckDBPyConnection", change: Commit) -> N
             record.seconds,
         ],
     )
-    measured = [record.position, record.query_error, record.relations]
-    connection.execute("INSERT INTO private.query_errors VALUES (?, ?, ?)", measured)
+    measured = [record.position, record.query_error, record.relations, record.lost, record.share_changed]
+    connection.execute("INSERT INTO private.query_errors VALUES (?, ?, ?, ?, ?)", measured)
+    _write_value_counts(connection, record.position, change.values)
     connection.execute("DELETE FROM private.refusals WHERE release = ?", [record.release])
     for accepted in change.accepted:
         query = "INSERT INTO private.accepted_drifts VALUES (?, current_localtimestamp(), ?, ?)"
@@ -157,6 +163,24 @@ def _write_release(connection: "duckdb.DuckDBPyConnection", change: Commit) -> N
                 verdict.sentence,
             ],
         )
+
+
+def _freeze_growth(connection: "duckdb.DuckDBPyConnection", now: Mapping[str, str]) -> None:
+    """What a column has grown by is frozen as well: the release may show it."""
+    before = store_reader.frozen(connection)["fingerprint"]
+    columns = {key: value for key, value in json.loads(now["fingerprint"]).items() if key.startswith(COLUMNS)}
+    grown = json.dumps({**json.loads(before), **columns}, sort_keys=True)
+    if grown != before:
+        connection.execute("UPDATE private.series SET value = ? WHERE name = 'fingerprint'", [grown])
+
+
+def _write_value_counts(connection: "duckdb.DuckDBPyConnection", position: int, counts: ValueCounts | None) -> None:
+    import pyarrow as pa
+
+    if counts is not None:
+        columns = {name: getattr(counts, name) for name in ("people", "withheld", "invented", "counted")}
+        rows = pa.table({"code": np.arange(len(counts.values), dtype=np.int32), **columns})
+        _insert(connection, "private.value_counts", rows, position=position)
 
 
 def _write_values(connection: "duckdb.DuckDBPyConnection", schema: Schema) -> None:
@@ -270,8 +294,10 @@ def write_erasure(connection: "duckdb.DuckDBPyConnection", change: Erasure) -> N
             _write_person(connection, position, entry, change)
             query = "UPDATE private.releases SET candidate_digest = ? WHERE position = ?"
             connection.execute(query, [digest, position])
-            # In a bucket of few people the counts tell their values.
+            # In a bucket of few people the counts tell their values; so would counts by value that still have them.
             connection.execute("DELETE FROM private.count_records WHERE position = ?", [position])
+            connection.execute("DELETE FROM private.value_counts WHERE position = ?", [position])
+            _write_value_counts(connection, position, value_counts(entry))
         erase_person(connection, change.person)
         latest = change.mark.releases - 1
         write_state(connection, latest, change.state)

@@ -220,7 +220,10 @@ class CorSplit:
         safe = partition_buckets(here, buckets, state, self._safety, self.partition, rng)  # phase 4: Cor-Partition
         found = row_groups(here.size, safe.layout, safe.entry_group, assigned.signatures)
         withheld = withheld_reasons(
-            deferred=int(divided.withheld.sum()), surplus=int(assigned.surplus.sum()), stranded=divided.stranded
+            deferred=int(divided.withheld.sum()),
+            surplus=int(assigned.surplus.sum()),
+            stranded=divided.stranded,
+            changed=divided.changed,
         )
         signature = placed_signatures(divided.old_slot, found.signature, assigned.signatures)
         expired = snapshot.size - here.size

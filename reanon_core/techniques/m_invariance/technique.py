@@ -90,7 +90,8 @@ class MInvariance:
     regions: Regions = CHOSEN
     """Whether new rows enter region by region, which keeps relations: none, or regions by place and size (sizes)."""
     on_sensitive_change: SensitiveChange = "refuse"
-    """What to do if a person's sensitive value changed: refuse, or begin an episode (same or disjoint signature)."""
+    """What to do if a person's sensitive value changed: refuse, withhold the person as long as it differs, or begin an
+    episode (same or disjoint signature)."""
     on_qi_change: QiChange = "allow"
     """Whether a person's quasi-identifiers may change: people age and move."""
 
@@ -162,7 +163,10 @@ class MInvariance:
             groups=found.groups,
             counterfeits=found.counterfeits,
             withheld=withheld_reasons(
-                deferred=int(divided.withheld.sum()), surplus=int(assigned.surplus.sum()), stranded=divided.stranded
+                deferred=int(divided.withheld.sum()),
+                surplus=int(assigned.surplus.sum()),
+                stranded=divided.stranded,
+                changed=divided.changed,
             ),
             count_record=CountRecord(divided.counts, assigned).packed(),
             division=divided.division,

@@ -42,7 +42,7 @@ class NotDiverse(Unpublishable):
             else "no part of them is diverse either"
         )
         largest = rows // count
-        smaller = f"the largest ell that would work is {largest}; " if largest >= 2 else ""
+        smaller = f"in a series that begins, ell = {largest} would work; " if largest >= 2 else ""
         self._rest = (
             f"has {count:,} of {counted(rows, 'new person', 'new people')}, and at most {rows // ell:,} (one in {ell}) "
             f"are allowed; {some}; {smaller}or set on_batch: wait, which withholds all of them until more people come"
@@ -134,6 +134,6 @@ def _refuse_undiverse_buckets(bucket: Int32, sensitive: Int32, ell: int) -> None
     if undiverse:
         raise Unpublishable(
             f"{counted(undiverse, 'bucket', 'buckets')} of {int(bucket.max()) + 1:,} would not be {ell}-diverse with "
-            f"cuts by quasi-identifiers; set bucket_size to more than the {int(np.bincount(bucket).min()):,} people of "
-            f"the smallest bucket, lower ell, or set on_batch: wait"
+            f"cuts by quasi-identifiers; set on_batch: wait, or before the first release lower ell, or set bucket_size to "
+            f"more than the {int(np.bincount(bucket).min()):,} people of the smallest bucket"
         )

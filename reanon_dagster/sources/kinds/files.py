@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -140,6 +141,12 @@ class FileSource(FileKeys):
         """The sha256 of the file's bytes; of several files the sha256 of their digests, in any order of the files."""
         files = self._files(folder, release)
         return _joined_digest([_file_digest(file, self._content(folder, release, file)) for file in files])
+
+    def touched(self, folder: Path, release: str) -> datetime | None:
+        """When the last of the files was written, by the local clock."""
+        files = [file.path for path in self.path for file in found_files(folder, path, release) if file.path.is_file()]
+        times = [datetime.fromtimestamp(path.stat().st_mtime) for path in files]  # noqa: DTZ006  as the store's times
+        return max(times, default=None)
 
     def rows(self, folder: Path, release: str) -> int | None:
         """How many rows parquet files have by what they say of themselves; other files do not."""

@@ -4,11 +4,12 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from reanon_core.model.errors import InvalidSnapshot, Problem
 from reanon_dagster.series.field_types import Part, Text
@@ -60,6 +61,13 @@ class SourceBatches:
     """From a number of rows to batches of at most so many, in order; it may raise InvalidSnapshot."""
 
 
+class IdMap(Part):
+    """Ids that were renumbered."""
+
+    path: Text = Field(description="A csv file with the columns old and new, an id of the source on each side.")
+    since: Text = Field(description="The first release whose snapshot has the new ids.")
+
+
 class Source(Part, ABC):
     """The key `source` of series.yaml. Each kind adds its own keys as fields.
 
@@ -73,6 +81,13 @@ class Source(Part, ABC):
     """What the reference page adds."""
 
     id: Text = Field(description="The column that identifies the person of each row. It is never published.")
+    id_map: Annotated[tuple[IdMap, ...], BeforeValidator(lambda one: [one] if isinstance(one, Mapping) else one)] = (
+        Field(
+            default=(),
+            description="Private files of renumbered ids, each with the first release that has the new ones: "
+            "`{path: ids.csv, since: 2024-Q3}` (docs/sources.md#renumbered-ids).",
+        )
+    )
 
     @property
     def format(self) -> str:
@@ -113,6 +128,10 @@ class Source(Part, ABC):
 
         Raises: SnapshotMissing; InvalidSnapshot.
         """
+        return None
+
+    def touched(self, folder: Path, release: str) -> datetime | None:  # noqa: ARG002
+        """When the files of the snapshot were last written; None if it has none, or they are not there."""
         return None
 
     def rows(self, folder: Path, release: str) -> int | None:  # noqa: ARG002

@@ -52,7 +52,7 @@ def test_deferring_keeps_the_most_rows_that_are_eligible(counts: list[int], m: i
 @given(few_counts, parameters)
 def test_padding_adds_the_least_number_of_counterfeits(counts: list[int], m: int) -> None:
     if len(counts) < m and not is_eligible(array(counts), m):
-        with pytest.raises(Unpublishable, match="declare more values"):
+        with pytest.raises(Unpublishable, match="publish a later snapshot, with more values"):
             padding(array(counts), m, np.random.default_rng(0))
         return
     pads = padding(array(counts), m, np.random.default_rng(0))
@@ -68,7 +68,7 @@ def test_the_refusal_names_value_count_bound_and_the_largest_m_that_works() -> N
     error = caught.value
     assert (error.value, error.count, error.rows, error.m, error.largest_m) == ("flu", 5, 11, 3, 2)
     assert "'flu' has 5 of 11 new rows, the bound is 3" in str(error)
-    assert "the largest m that would work is 2" in str(error)
+    assert "in a series that begins, m = 2 would work" in str(error)
 
 
 def literal_balance(signatures: Signatures, old: np.ndarray, pool: np.ndarray, m: int) -> tuple[list[int], list[int]]:

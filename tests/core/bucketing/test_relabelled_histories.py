@@ -20,7 +20,7 @@ from builders.regions import cut_small_regions
 from oracles.algorithm import planned
 
 from reanon_core.bucketing import new_rows, phases
-from reanon_core.bucketing.division import NEW
+from reanon_core.bucketing.division import CHANGED, NEW
 from reanon_core.bucketing.signatures import Signature
 from reanon_core.model.errors import Unpublishable
 from reanon_core.model.snapshot import Snapshot
@@ -49,6 +49,11 @@ TECHNIQUES = {
     "regions": MInvariance(m=2, **BLOCKS, **REGIONS),
     "regions, partial blocks, median": MInvariance(m=2, balancing="median", **PARTIAL, **REGIONS),
     "decoupled, all of these": decouple(MInvariance(m=2, balancing="median", **PARTIAL, **REGIONS), 2),
+    "withheld changes": MInvariance(m=2, balancing="blind", on_sensitive_change="withhold", **BLOCKS),
+    "withheld changes, all of these": decouple(
+        MInvariance(m=2, balancing="median", on_sensitive_change="withhold", **PARTIAL, **REGIONS), 2
+    ),
+    "Cor-Split, withheld changes": CorSplit(m=3, n=2, on_sensitive_change="withhold", **BLOCKS),
     "lifespan": CorSplit(m=3, n=1, max_lifespan=2, on_lifespan="withhold", **EPISODE),
 }
 EVERY_RUN = (
@@ -57,6 +62,7 @@ EVERY_RUN = (
     "partial blocks, median, episodes",
     "decoupled, all of these",
     "lifespan",
+    "withheld changes, all of these",
 )
 """Both techniques, both ways to partition and the decoupled form, with every option except the assignments."""
 MOST_PEOPLE = 30
@@ -243,12 +249,16 @@ def files(plan: DecoupledPlan, snapshot: Snapshot, draws: Draws) -> list[Any]:
 
 
 def buckets(snapshots: list[Snapshot], plans: list[Any]) -> dict[Signature, set[tuple[int, int]]]:
-    """Who is in each bucket, published or withheld, and in which release."""
-    found = defaultdict(set)
+    """Who is in each bucket, published or withheld, and in which release; also while their value is another one."""
+    found: dict[Signature, set[tuple[int, int]]] = defaultdict(set)
+    latest: dict[int, Signature] = {}
     for time, (snapshot, plan) in enumerate(zip(snapshots, plans, strict=True)):
-        for person, number in zip(snapshot.persons.tolist(), plan.signature.tolist(), strict=True):
+        rows = zip(snapshot.persons.tolist(), plan.signature.tolist(), plan.division.entry.tolist(), strict=True)
+        for person, number, entry in rows:
             if number >= 0:
-                found[plan.signatures.tuples[number]].add((person, time))
+                latest[person] = plan.signatures.tuples[number]
+            if number >= 0 or entry == CHANGED:
+                found[latest[person]].add((person, time))
     return found
 
 
@@ -256,7 +266,7 @@ def relabelled(snapshots: list[Snapshot], members: set[tuple[int, int]], image: 
     listed = []
     for time, snapshot in enumerate(snapshots):
         pairs = zip(snapshot.persons.tolist(), snapshot.sensitive.tolist(), strict=True)
-        values = [image[value] if (person, time) in members else value for person, value in pairs]
+        values = [image.get(value, value) if (person, time) in members else value for person, value in pairs]
         listed.append(replace(snapshot, sensitive=np.array(values, dtype=np.int32)))
     return listed
 
@@ -270,13 +280,14 @@ def couple(technique: Any, seeds: range) -> Counter[str]:
     """Relabel every bucket of every series in up to three ways, and count how often that changes what is published."""
     counted: Counter[str] = Counter()
     for seed in seeds:
-        snapshots = series(seed, changes=own(technique).on_sensitive_change == "episode")
+        snapshots = series(seed, changes=own(technique).on_sensitive_change != "refuse")
         rng = np.random.default_rng(seed)
         draws = [drawn(rng) for _ in snapshots]
         try:
             plans, seen = published(technique, snapshots, draws)
         except Unpublishable:
             continue
+        counted["changed"] += sum(int((plan.division.entry == CHANGED).sum()) for plan in plans)
         counted["withheld"] += sum(sum(withheld.values()) for _, withheld, _ in seen)
         counted["blocks"] += sum(bool(of_release.values) for of_release in draws)
         counted["partial blocks"] += sum(sum(of_release.partial.values()) for of_release in draws)
@@ -311,9 +322,39 @@ def test_a_relabelled_bucket_is_published_alike(name: str) -> None:
     assert counted["blocks"] > 0 or technique.not_eligible == "refuse"
     assert counted["withheld"] > 0 or (technique.on_sensitive_change == "refuse" and technique.balancing == "blind")
     assert counted["regions"] > 0 or technique.regions == "none"
+    assert (counted["changed"] > 20) == (technique.on_sensitive_change == "withhold")
     if technique.not_eligible == "partial-blocks":
         assert counted["partial blocks"] > 0
         assert counted["blocks after a partial one"] > 0 or technique.regions != "none"
+
+
+@pytest.mark.usefixtures("small_regions")
+@pytest.mark.parametrize("name", [name for name in TECHNIQUES if "withheld changes" in name])
+def test_a_changed_value_is_published_like_any_other_one(name: str) -> None:
+    """So a person's absence tells that their value is another one, and nothing about which."""
+    technique, tried = TECHNIQUES[name], 0
+    for seed in range(12):
+        snapshots = series(seed, changes=True)
+        draws = [drawn(np.random.default_rng(seed)) for _ in snapshots]
+        try:
+            plans, seen = published(technique, snapshots, draws)
+        except Unpublishable:
+            continue
+        for time, (snapshot, plan) in enumerate(zip(snapshots, plans, strict=True)):
+            for row in np.flatnonzero(plan.division.entry == CHANGED).tolist():
+                person = int(snapshot.persons[row])
+                placed = [
+                    int(one.sensitive[one.persons.searchsorted(person)])
+                    for one, its in zip(snapshots[:time], plans, strict=False)
+                    if person in one.persons and its.signature[one.persons.searchsorted(person)] >= 0
+                ]
+                for value in set(range(len(snapshot.schema.sensitive.values))) - {placed[-1]}:
+                    others = snapshot.sensitive.copy()
+                    others[row] = value
+                    changed = [*snapshots[:time], replace(snapshot, sensitive=others), *snapshots[time + 1 :]]
+                    assert published(technique, changed, draws)[1] == seen
+                    tried += 1
+    assert tried > 50
 
 
 @pytest.mark.slow

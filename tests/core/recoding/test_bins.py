@@ -17,7 +17,7 @@ from reanon_core.model.schema import Ends, Kind, Missing, QuasiIdentifier, Schem
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.model.taxonomy import Taxonomy
 from reanon_core.recoding.attribute_scales import extremes
-from reanon_core.recoding.bins import align, notes_on_bins
+from reanon_core.recoding.bins import align, grid_of, keeps_bins, notes_on_bins
 from reanon_core.recoding.boxes import bounding_boxes
 
 REACH = 3000
@@ -183,3 +183,24 @@ def test_a_person_who_ages_leaves_a_bin_at_a_known_age(width: int, years: int) -
         assert all(one % width == 0 for one in ages)  # the reader knows the age at that moment
         crossing += bool(ages)
     assert crossing / width == min(1, years / width)
+
+
+@given(
+    low=st.integers(-40, 40),
+    size=st.integers(1, 300),
+    below=st.integers(0, 40),
+    above=st.integers(0, 300),
+    width=st.integers(1, 9),
+)
+def test_a_domain_that_grows_keeps_its_bins_or_does_not(
+    low: int, size: int, below: int, above: int, width: int
+) -> None:
+    """Against the bins of every code."""
+    if size < width:
+        return
+    before = QuasiIdentifier(name="a", domain=(low, low + size - 1), min_width=width, ends=Ends.GRID)
+    now = replace(before, domain=(low - below, low + size - 1 + above))
+    codes = np.arange(low, low + size, dtype=np.int32)
+    old, new = grid_of(before), grid_of(now)
+    same = old is new if old is None or new is None else np.array_equal(old.bins(codes), new.bins(codes))
+    assert keeps_bins(now, before) == same

@@ -4,17 +4,20 @@ import json
 from datetime import date
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from builders.rehearsed import with_surplus, written
 from builders.series import DISEASES, SERIES, lively, people, write_series
 
+from reanon_core.metrics.value_counts import ValueCounts
 from reanon_dagster.cli import main
-from reanon_dagster.lab.advice import recommendation, yaml_lines
+from reanon_dagster.lab.advice import numbers_compared, recommendation, yaml_lines
 from reanon_dagster.lab.advice_grid import Cell, Measured, asked, cells, numbers_tried
 from reanon_dagster.lab.applicability import applicability, eligibilities, table_facts
 from reanon_dagster.lab.rehearsal import Obstacle, RehearsedRelease
 from reanon_dagster.lab.snapshots_on_disk import snapshots_on_disk
+from reanon_dagster.releasing.query_error import Utility
 from reanon_dagster.series.series_file import load_series
 
 TODAY = date(2030, 1, 1)
@@ -100,7 +103,7 @@ def test_the_document_has_facts_reasons_a_grid_and_no_value_of_the_data(
     path = write_series(tmp_path / "series", snapshots=with_surplus(lively(releases=3), "r3", 6))
     _, document, out = advised(path, capsys, "--ahead", "0")
     assert set(document) == {
-        "series", "adversary", "releases", "facts", "techniques", "grid", "recommendation", "frozen"
+        "series", "adversary", "releases", "facts", "techniques", "grid", "recommendation", "numbers", "frozen"
     }  # fmt: skip
     assert {one["technique"]: one["applies"] for one in document["techniques"]} == {
         "m-invariance": True, "cor-split": True, "bpg": True, "js-reduce": True, "sequential": False, "mondrian": False
@@ -170,7 +173,8 @@ def test_every_cell_publishes_in_the_form_that_it_names(tmp_path: Path, form: st
 
 
 def rehearsed(name: str, **numbers: object) -> RehearsedRelease:
-    return RehearsedRelease(name, False, **{"people": 100, **numbers})  # type: ignore[arg-type]
+    worth = Utility(numbers.pop("query_error", None))  # type: ignore[arg-type]
+    return RehearsedRelease(name, False, **{"people": 100, "utility": worth, **numbers})  # type: ignore[arg-type]
 
 
 def test_the_horizon_is_the_first_refusal_cascade_or_loss_of_many_people() -> None:
@@ -211,24 +215,38 @@ def test_the_form_of_the_series_stays_unless_the_other_one_costs_clearly_less(tm
     assert chosen(0.08, 0.05) != form
 
 
-def test_a_recommendation_that_hides_the_relations_says_how_many_values_would_keep_them(tmp_path: Path) -> None:
-    series = load_series(write_series(tmp_path, text=SERIES.replace("m: 3}", "m: 5}"), snapshots=lively(2)))
-    facts = table_facts(series, ["r1", "r2"], snapshots_on_disk(series, TODAY).read())
+@pytest.mark.parametrize(
+    ("own", "tried", "little"),
+    [(6, (2, 6), 4), (4, (4,), 4), (3, (3, 4, 6), 4), (5, (5,), 4), (2, (2,), 2)],
+    ids=["between what was tried", "the file's own", "more than the file asks for", "just below", "the least"],
+)
+def test_the_number_of_values_stands_beside_the_largest_one_that_costs_little(own: int, tried, little: int) -> None:
+    ran = []
 
-    def reasons(kept: float | None) -> str:
-        measured = [
-            Measured(Cell("m-invariance", m, {"m": m}), (rehearsed("r1", query_error=0.05, relations=share),), 1, 0)
-            for m, share in ((2, 0.9), (3, 0.75), (4, 0.1), (5, kept))
-        ]
-        found = recommendation(series, facts, measured)
-        assert found is not None
-        assert found.measured.cell.among == 5
-        return " ".join(found.reasons)
+    def of(cell: Cell) -> Measured:
+        kept, lost = (0.9, 0.02) if cell.among <= 4 else (0.9, 0.4) if own == 5 else (0.1, 0.02)
+        gone = round(1000 * lost)
+        counts = np.array([1000]), np.array([gone]), np.zeros(1, np.int64), np.array([1000.0 - gone])
+        worth = Utility(0.05, kept, ValueCounts(("flu",), *counts))
+        return Measured(cell, (rehearsed("r1", utility=worth),), 1, 0)
 
-    said = "readers see hardly any relation; m-invariance, m = 3 keeps 75% of them, and hides people among fewer values"
-    assert said in reasons(0.03)
-    assert "hardly any relation" not in reasons(0.6)
-    assert "hardly any relation" not in reasons(None)
+    def whole(cell: Cell) -> Measured:
+        ran.append(cell.parameters["m"])
+        return of(cell)
+
+    grid = [of(Cell("m-invariance", m, {"m": m, "regions": "none"}, k)) for m in tried for k in (None, 10)]
+    asked_for, found = numbers_compared(own, grid[-1], grid, whole)
+    assert asked_for.cell.among == own
+    assert found is not None
+    assert (found.cell.among, found.cell.k, found.cell.parameters) == (little, 10, {"m": little, "regions": "none"})
+    assert not set(ran) & set(tried)
+    assert all(m < own for m in ran)
+
+
+def test_where_no_number_of_values_costs_little_there_is_none() -> None:
+    worth = Utility(0.05, 0.1)
+    one = Measured(Cell("m-invariance", 2, {"m": 2}), (rehearsed("r1", utility=worth),), 1, 0)
+    assert numbers_compared(2, one, [one], lambda _: one) == (one, None)
 
 
 def test_what_else_the_file_sets_for_its_technique_stays(tmp_path: Path) -> None:

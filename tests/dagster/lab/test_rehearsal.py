@@ -141,7 +141,8 @@ def test_the_document_has_every_number_of_every_release(tmp_path: Path, capsys: 
     }  # fmt: skip
     assert set(document["releases"][0]) == {
         "release", "projected", "refused", "published", "obstacles", "people", "rows", "withheld", "counterfeits",
-        "dirty", "query_error", "relations", "exposed", "attacked", "seconds", "notes",
+        "dirty", "query_error", "relations", "lost", "share_changed", "values", "exposed", "attacked", "seconds",
+        "notes",
     }  # fmt: skip
     assert all(one["exposed"] == 0 for one in document["releases"])
     assert document["attacks"]["people exposed by intersection"] == 0

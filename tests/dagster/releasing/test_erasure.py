@@ -61,6 +61,27 @@ def test_a_dry_run_says_everything_and_changes_nothing(series: Path, capsys: pyt
     assert store(series).read_bytes() == before
 
 
+def test_a_list_of_people_is_forgotten_or_no_one(series: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ids, listed = [f"Zacharias-{number:06d}" for number in (3, 7, 50)], series.parent / "ids.txt"
+    listed.write_text("\n".join([ids[0], "never", *ids[1:]]))
+    assert run("forget", series, "--id-file", listed) == 1
+    assert "1 id of the list (line 2): no release of this series" in capsys.readouterr().err
+    assert rows(series, "SELECT count(*) FROM private.forgotten") == [(0,)]
+    listed.write_text("\r\n".join(ids) + "\r\n")
+    assert run("forget", series, "--id-file", listed) == 0
+    told = capsys.readouterr()
+    assert told.out.count("stays published in 2 releases") == 3
+    assert told.err.count("still has some of these people") == 3
+    assert not [one for one in ids if one in told.out + told.err]
+    assert rows(series, "SELECT count(*) FROM private.forgotten") == [(3,)]
+    assert run("forget", series, "--id-file", listed) == 0  # again, and the counts by value are those of what is left
+    counts = "SELECT position, sum(people) FROM private.value_counts GROUP BY ALL ORDER BY ALL"
+    left = "SELECT position, count(*) FROM private.people WHERE asked GROUP BY ALL ORDER BY ALL"
+    assert rows(series, counts) == rows(series, left)
+    assert run("publish", series, "--quiet") == 0
+    assert "3 people of the snapshot are left out" in capsys.readouterr().err
+
+
 def test_only_what_is_published_is_left_of_a_forgotten_person(series: Path) -> None:
     person = pseudonym(SOMEONE, (store(series).parent / "pseudonym.key").read_bytes())
     before = rows(series, f"SELECT position, row, sensitive FROM private.people WHERE person = {person} ORDER BY ALL")
@@ -113,7 +134,7 @@ def test_an_id_may_come_from_a_file_or_from_standard_input(
     monkeypatch.setattr("sys.stdin", io.StringIO("Zacharias-000008\n"))
     assert run("forget", series, "--id", "-", "--quiet") == 0
     assert rows(series, "SELECT count(*) FROM private.forgotten") == [(2,)]
-    (tmp_path / "id.txt").write_text("one\ntwo\n")
+    (tmp_path / "id.txt").write_text("one\n\ntwo\n")
     assert run("forget", series, "--id-file", tmp_path / "id.txt") == 2
     assert run("forget", series, "--id-file", tmp_path / "gone.txt") == 2
     assert run("forget", series, "--id", "") == 2

@@ -39,7 +39,7 @@ def series(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-
 
     def written(over: str) -> Path:
         technique = f'{{name: bpg, over: "{over}", k: 3, ell: 2}}'
-        text = SERIES.replace("{name: m-invariance, m: 3}", technique)
+        text = SERIES.replace("{name: m-invariance, m: 3}", technique) + "max_withheld: null\n"
         return write_series(tmp_path / "series", text=text, snapshots=lively())
 
     return written

@@ -192,7 +192,10 @@ def test_a_wrong_value_is_one_plain_sentence(write, key, value, said):
         ("{kind: date, min_width: 0.5}", "age: min_width (0.5) must be a whole number of days, at least 1"),
         (
             "{kind: categorical}",
-            "age must have a taxonomy or an order, and only one of them, because it is categorical",
+            (
+                "age must have a taxonomy or an order, and only one of them, because it is categorical; write its "
+                "values as order: [low, middle, high]; reanon init --from F writes the line for a table"
+            ),
         ),
         ("{kind: categorical, order: [a, b, a]}", "age: order (a) must list every value once"),
         ("{kind: categorical, order: [a], domain: [a, b]}", "age: domain must be left out, because the taxonomy or"),

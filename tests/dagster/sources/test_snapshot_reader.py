@@ -96,7 +96,7 @@ def test_declared_sensitive_values_are_closed(from_csv):
     assert sentences_of(from_csv, sensitive="{column: disease, values: [flu]}") == [
         (
             "disease ('cold' in 1 row) must be one of the declared values; "
-            "correct the data, or declare the values before the first release"
+            "write it as one of them; the list can be changed before the first release only"
         )
     ]
 
@@ -188,12 +188,12 @@ Xenia-Secret,230,80.55,maybe,
         ("name (1 id more than once, in rows 1 and 2) must be unique in a snapshot; a snapshot has one row per person"),
         (
             "age (230 in 1 row) must lie in its domain, from 0 to 120; "
-            "correct the data, or widen the domain before the first release"
+            "correct the data, or widen the domain by whole bins"
         ),
         "weight ('heavy' in 1 row) must be numbers",
         (
             "smoker ('maybe' in 1 row) must be one of the values of its order; "
-            "correct the data, or declare the values before the first release"
+            "correct the data, or add the values at the end of the taxonomy or order"
         ),
         (
             "disease (' flu') must not begin or end with a space, because ' flu' and 'flu' would count as two values"

@@ -208,7 +208,7 @@ def test_buckets_of_a_given_size_do_not_look_at_sensitive_values_and_refuse_if_o
         for one in (everyone, other)
     ]
     assert buckets[0] == buckets[1]
-    with pytest.raises(Unpublishable, match="4-diverse with cuts by quasi-identifiers; set bucket_size to"):
+    with pytest.raises(Unpublishable, match="4-diverse with cuts by quasi-identifiers; set on_batch: wait"):
         replay(Sequential(ell=4, bucket_size=4), [everyone], np.random.default_rng(0))
 
 

@@ -53,7 +53,9 @@ def open_releases(
     there = [name for name in ordered if _has_tables(Path(folder) / name)]
     if not there:
         raise InvalidParameter(Problem("the folder", "hold the releases of a series, from the first on", str(folder)))
-    return {name: open_release(Path(folder) / name, orders=orders, level=level) for name in there}
+    opened = {name: open_release(Path(folder) / name, orders=orders, level=level) for name in there}
+    values = {label for release in opened.values() for label in release.labels}
+    return {name: release.knowing(values) for name, release in opened.items()}
 
 
 def release_view(folder: str | Path) -> str:

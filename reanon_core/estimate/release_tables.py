@@ -7,14 +7,20 @@ so that sums of weights count real people.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from reanon_core.estimate.absences import absences
+from reanon_core.estimate.bucket_regression import are_balanced
 from reanon_core.estimate.evidence import Evidence, evidence
-from reanon_core.estimate.units import read_axes, units_of_groups, units_of_people, units_of_rows
+from reanon_core.estimate.units import ShownValues, read_axes, units_of_groups, units_of_people, units_of_rows
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.published_columns import COUNT, GROUP_ID
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+ROWS_OF_REGIONS = 25
+"""A table with fewer new rows than this, times values, times m, is not cut into regions."""
+TELLING = ("pad",)
+"""What may happen to frequent values so that some values of a bucket are likelier to be counterfeits than others."""
 SUFFIXES = ("_min", "_max", "_missing")
 
 WORLDS = 2
@@ -89,22 +95,29 @@ def read_evidence(
     if ("table" in tables) == ("rows" in tables) or ("rows" in tables) != ("values" in tables):
         raise InvalidParameter(Problem("the tables", "be a table, or rows and values", ", ".join(tables) or "none"))
     technique = manifest.get("technique", {})
-    by_region = technique.get("regions", "none") != "none"
     described = described_columns(dictionary)
     shown = _arrow(tables["table"] if "table" in tables else tables["rows"])
     axes, unread = read_axes(shown, described, orders)
+    of_values = _arrow(tables["values"]) if "values" in tables else shown
+    named = sensitive_column(of_values.column_names, described, sensitive)
+    values: ShownValues | None
     if "values" in tables:
-        listed = _arrow(tables["values"])
-        named = sensitive_column(listed.column_names, described, sensitive)
         if named is None:
             raise InvalidParameter(Problem("the values of a decoupled release", "have a column of values"))
-        return evidence(axes, *units_of_people(shown, listed, axes, named), named, unread, by_region=by_region)
-    named = sensitive_column(shown.column_names, described, sensitive)
-    if GROUP_ID in shown.column_names:
+        units, values = units_of_people(shown, of_values, axes, named)
+    elif GROUP_ID in shown.column_names:
         invented = _arrow(tables["counterfeits"]) if "counterfeits" in tables else None
-        return evidence(axes, *units_of_groups(shown, invented, axes, named), named, unread, by_region=by_region)
-    worlds = int(technique.get("ell", WORLDS))
-    return evidence(axes, *units_of_rows(shown, axes, named, worlds), named, unread, by_region=by_region)
+        units, values = units_of_groups(shown, invented, axes, named)
+    else:
+        units, values = units_of_rows(shown, axes, named, int(technique.get("ell", WORLDS)))
+    missing, by_region = None, False
+    if values is not None and are_balanced(values) and "balancing" in technique:
+        enough = ROWS_OF_REGIONS * len(values.labels) * int(technique.get("m", 1))
+        by_region = technique.get("regions", "none") != "none" and float(units.people.sum()) >= enough
+        if technique.get("not_eligible") not in TELLING:
+            missing = absences(values, int(manifest.get("withheld", 0)))
+    declared = [str(value) for value in described.get(str(named), {}).get("values", ())]
+    return evidence(axes, units, values, named, unread, declared=declared, absences=missing, by_region=by_region)
 
 
 def _arrow(frame: object) -> "pa.Table":

@@ -65,9 +65,14 @@ def release_view(folder: str | Path) -> str:
     names = [path.name for path in Path(folder).iterdir()]
     listed = tables.get("values", tables.get("table"))
     columns = dictionary.get("reanon", {}).get("columns", {})
+    intervals = {
+        name: told.get("order") or str(told.get("kind")) for name, told in columns.items() if "least_width" in told
+    }
     sensitive = next((name for name, told in columns.items() if told.get("role") == "sensitive"), None)
     types = {name: _types(dictionary, name) for name in names}
-    return weighted_view(names, [] if listed is None else listed.column_names, sensitive=sensitive, types=types)
+    return weighted_view(
+        names, [] if listed is None else listed.column_names, sensitive=sensitive, types=types, intervals=intervals
+    )
 
 
 def _tables(folder: Path, dictionary: Mapping[str, Any]) -> "dict[str, pa.Table]":

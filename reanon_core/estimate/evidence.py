@@ -286,6 +286,24 @@ class Evidence:
             raise InvalidParameter(Problem("the release", "show sensitive values in groups of people"))
         return self.values
 
+    def between_groups(self, column: str) -> float:
+        """The part of a column's variance that lies between groups; of a column of labels, over all labels."""
+        units, spread, axis = self.units, self.spreads[column][1], self.axes[column]
+        groups = int(units.group.max(initial=-1)) + 1
+        people = units.people * spread.known
+        inside, whole = sums(units.group, people, groups), float(people.sum())
+        some = inside > 0
+        between = within = 0.0
+        everywhere = [(int(spread.cuts[0]), int(spread.cuts[-1]) - 1)]
+        for intervals in [[(code, code)] for code in range(len(axis.labels))] or [everywhere]:
+            moments, _ = spread.moments(intervals)
+            added, squares = moments[0 if axis.labels else 1] * units.people, moments[0 if axis.labels else 2]
+            middle = float(added.sum()) / max(whole, 1.0)
+            of_group = sums(units.group, added, groups)
+            between += float((of_group[some] ** 2 / inside[some]).sum()) - whole * middle**2
+            within += float(units.people @ squares) - whole * middle**2
+        return 1.0 if within <= 0 else min(max(between / within, 0.0), 1.0)
+
     def unit_of_person(self) -> Int64:
         """The unit of each person."""
         return np.repeat(np.arange(len(self.units.people)), np.rint(self.units.people).astype(np.int64))

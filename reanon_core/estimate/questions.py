@@ -286,6 +286,25 @@ class ReleaseEstimates:
         kinds = [one for one in self._kinds(by) if self.count({**(where or {}), by: one}).value > 0]
         return answer_frame(by, {one: self.mean(column, {**(where or {}), by: one}) for one in kinds})
 
+    def width(self, column: str) -> float:
+        """The mean part of a quasi-identifier's range that a box of the release spans."""
+        units, at = self._evidence.units, list(self.axes).index(column)
+        known = units.known[at] > 0
+        if not known.any():
+            return 1.0
+        low, high, people = units.low[at][known], units.high[at][known], units.people[known]
+        return float(people @ (high - low)) / max(float(people.sum() * (high.max() - low.min())), 1.0)
+
+    def kept(self, column: str) -> float:
+        """How much of a relation between a quasi-identifier and the sensitive value plain counting still shows.
+
+        It is the part of the column's variance that lies between groups, because inside a group anyone may have any of
+        its values: 1 if the people of each group are alike in the column, 1/m if groups of m are drawn by chance.
+        """
+        if column not in self.axes:
+            raise self._evidence.unread_or(column, Problem("column", f"be one of {', '.join(self.axes)}", column))
+        return self._evidence.between_groups(column)
+
     def _kinds(self, by: str) -> tuple[str, ...]:
         if by == self.sensitive:
             return self.labels

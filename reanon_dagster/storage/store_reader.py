@@ -114,6 +114,16 @@ def manifests(connection: "duckdb.DuckDBPyConnection") -> list[tuple[str, str]]:
     return connection.execute("SELECT release, manifest FROM public.manifests ORDER BY position").fetchall()
 
 
+def published_files(connection: "duckdb.DuckDBPyConnection") -> dict[str, dict[str, str]]:
+    """The sha256 of each file of each release that is not withdrawn, in order."""
+    withdrawn = {one.release for one in withdrawals(connection)}
+    return {
+        release: {file: told["sha256"] for file, told in json.loads(text)["files"].items()}
+        for release, text in manifests(connection)
+        if release not in withdrawn
+    }
+
+
 def verdicts(connection: "duckdb.DuckDBPyConnection", position: int) -> list[Verdict]:
     """The verdicts with which a release passed the gate."""
     rows = connection.execute(

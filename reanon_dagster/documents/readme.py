@@ -7,12 +7,11 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+from reanon_core.estimate.fitness import estimates_of, fitness, fitness_lines
 from reanon_core.model.errors import counted
 from reanon_core.model.schema import Ends, Kind, Missing
 from reanon_dagster.documents.code_samples import counting_code, counting_code_in_r, interval_code
 from reanon_dagster.documents.column_dictionary import meaning_of
-from reanon_dagster.documents.data_package import release_package
-from reanon_dagster.documents.fitness import fitness, fitness_lines
 from reanon_dagster.documents.public_release import PublicRelease, PublicSeries, Releases
 
 WIDTH = 100
@@ -40,7 +39,8 @@ def _release_lines(release: PublicRelease) -> Iterator[str]:
     series, facts = release.series, release.facts
     yield from (f"# {series.title}: {release.release}", "")
     yield from _about(series)
-    found = fitness(release, release_package(release))
+    withheld = _number(facts["withheld"])
+    found = fitness(estimates_of(release.tables(), series.schema, series.technique, withheld))
     if found is not None:
         yield from ("## What it is good for", "")
         for line in fitness_lines(found):

@@ -169,11 +169,6 @@ def witness(connection: "duckdb.DuckDBPyConnection", position: int) -> Witness |
     return None if found is None else Witness(cast("Int32", found["rows"]))
 
 
-def count_record(connection: "duckdb.DuckDBPyConnection", position: int) -> dict[str, Packable]:
-    """What was decided over counts for a release; empty for a technique that does not."""
-    return _packed(connection, "private.count_records", [position]).get(position, {})
-
-
 def person_rows(connection: "duckdb.DuckDBPyConnection", position: int) -> dict[str, Packable]:
     """The rows of people of a decoupled release and their trace, as named arrays; nothing for any other release."""
     return _person_rows(connection, [position]).get(position, {})

@@ -1,12 +1,16 @@
 """What a release is good for, in numbers that anyone can compute from its files: counts, trends, tables, relations."""
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from statistics import median
+from typing import TYPE_CHECKING, Any
 
+from reanon_core.estimate.answers import Estimate
 from reanon_core.estimate.questions import ReleaseEstimates
-from reanon_dagster.documents.public_release import PublicRelease
+from reanon_core.model.schema import Schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MOST_ROWS = 1_000_000
 """Of a larger release nothing is computed, so that its README takes no time."""
@@ -32,17 +36,34 @@ class Fitness:
     """How much of a relation between each quasi-identifier and the sensitive value plain counting shows."""
 
 
-def fitness(release: PublicRelease, package: bytes) -> Fitness | None:
-    """What a release is good for, from its tables and its datapackage.json; None if it is too large or empty."""
-    tables = release.tables()
-    rows = max(table.num_rows for table in tables.values())
-    if not 0 < rows <= MOST_ROWS:
+def estimates_of(
+    tables: "Mapping[str, pa.Table]", schema: Schema, technique: Mapping[str, Any], withheld: int
+) -> ReleaseEstimates:
+    """The estimates of published tables, whose columns the schema describes as the dictionary of the folder would."""
+    columns: dict[str, dict[str, Any]] = {
+        one.name: {"granularity": one.granularity} | ({"order": one.taxonomy.leaves} if one.taxonomy else {})
+        for one in schema.quasi_identifiers
+    }
+    columns |= {name: {"role": "non-identifier"} for name in schema.other}
+    columns[schema.sensitive.name] = {"role": "sensitive"}
+    manifest = {"technique": technique, "withheld": withheld}
+    return ReleaseEstimates(**tables, manifest=manifest, dictionary={"reanon": {"columns": columns}})
+
+
+def value_counts(asked: ReleaseEstimates) -> dict[str, Estimate]:
+    """How many people have each sensitive value, the most frequent first; of some values only, if they are many."""
+    found = {label: asked.count({str(asked.sensitive): label}) for label in asked.labels[:MOST_VALUES]}
+    return dict(sorted(found.items(), key=lambda one: (-round(one[1].value, 6), one[0])))
+
+
+def fitness(asked: ReleaseEstimates) -> Fitness | None:
+    """What a release is good for; None if no one is in it, or so many that it would take long."""
+    if not 0 < asked.size <= MOST_ROWS:
         return None
-    manifest = {"technique": dict(release.series.technique), "withheld": release.facts["withheld"]}
-    asked = ReleaseEstimates(**tables, manifest=manifest, dictionary=json.loads(package))
     sensitive = str(asked.sensitive)
-    answers = {label: asked.count({sensitive: label}) for label in asked.labels[:MOST_VALUES]}
-    reach = {label: (one.high - one.low) / 2 / one.value for label, one in answers.items() if one.value >= FEWEST}
+    reach = {
+        label: (one.high - one.low) / 2 / one.value for label, one in value_counts(asked).items() if one.value >= FEWEST
+    }
     widths = {name: asked.width(name) for name in asked.axes}
     kept = {} if asked.sensitive is None else {name: asked.kept(name) for name in asked.axes}
     worst = max(reach.items(), key=lambda one: one[1]) if reach else None
@@ -50,7 +71,7 @@ def fitness(release: PublicRelease, package: bytes) -> Fitness | None:
 
 
 def fitness_lines(found: Fitness) -> Iterator[str]:
-    """The same as sentences, the most useful first."""
+    """The same as sentences in Markdown, the most useful first."""
     if found.typical is not None and found.worst is not None:
         name, most = found.worst
         yield (

@@ -53,7 +53,9 @@ def open_releases(
     there = [name for name in ordered if _has_tables(Path(folder) / name)]
     if not there:
         raise InvalidParameter(Problem("the folder", "hold the releases of a series, from the first on", str(folder)))
-    return {name: open_release(Path(folder) / name, orders=orders, level=level) for name in there}
+    opened = {name: open_release(Path(folder) / name, orders=orders, level=level) for name in there}
+    values = {label for release in opened.values() for label in release.labels}
+    return {name: release.knowing(values) for name, release in opened.items()}
 
 
 def release_view(folder: str | Path) -> str:
@@ -63,9 +65,14 @@ def release_view(folder: str | Path) -> str:
     names = [path.name for path in Path(folder).iterdir()]
     listed = tables.get("values", tables.get("table"))
     columns = dictionary.get("reanon", {}).get("columns", {})
+    intervals = {
+        name: told.get("order") or str(told.get("kind")) for name, told in columns.items() if "least_width" in told
+    }
     sensitive = next((name for name, told in columns.items() if told.get("role") == "sensitive"), None)
     types = {name: _types(dictionary, name) for name in names}
-    return weighted_view(names, [] if listed is None else listed.column_names, sensitive=sensitive, types=types)
+    return weighted_view(
+        names, [] if listed is None else listed.column_names, sensitive=sensitive, types=types, intervals=intervals
+    )
 
 
 def published_tables(folder: Path) -> "dict[str, pa.Table]":

@@ -102,8 +102,7 @@ class Axis:
         try:
             return self.place[label]
         except KeyError:
-            known = ", ".join(self.labels[:8]) + ("…" if len(self.labels) > 8 else "")
-            raise InvalidParameter(Problem(self.name, f"be one of {known}", label)) from None
+            raise InvalidParameter(Problem(self.name, f"be one of {listed(self.labels)}", label)) from None
 
     def _require_order(self, first: object, last: object, *, begins_after: bool) -> None:
         if begins_after:
@@ -121,6 +120,11 @@ class Axis:
         except (ValueError, ArithmeticError):
             kind = "a date such as 2024-03-01" if self.kind == "date" else "a number"
             raise InvalidParameter(Problem(self.name, f"be {kind}", str(value))) from None
+
+
+def listed(values: Sequence[str]) -> str:
+    """The values for a sentence, the first ones if they are many."""
+    return ", ".join(values[:8]) + ("…" if len(values) > 8 else "")
 
 
 def runs(codes: Iterable[int]) -> list[tuple[int, int]]:

@@ -34,16 +34,14 @@ class Buckets:
     left: Float64  # [b, r]
     strength: Float64  # [r]
     right: Float64  # [r, v]
-    by_region: bool
-    """Whether buckets hold people of one region each, by the technique's own rule."""
 
     def differ_otherwise(self, totals: Float64, seen: float) -> bool:
         """Whether buckets differ by more than their values and chance explain: people of a region share buckets too.
 
         Then a bucket's people are near each other whatever their value, and a difference of buckets is none of values.
         """
-        if seen <= 0 or self.by_region:
-            return self.by_region
+        if seen <= 0:
+            return False
         scaled = totals / np.sqrt(self.people * seen)
         found = self.left.T @ scaled
         free = len(scaled) - len(found)
@@ -96,10 +94,10 @@ def are_balanced(values: ShownValues) -> bool:
     return bool(len(kinds) and kinds.min() >= 2 and even.all())
 
 
-def buckets(values: ShownValues, people: Float64, *, by_region: bool) -> Buckets | None:
+def buckets(values: ShownValues, people: Float64) -> Buckets | None:
     """The buckets of a release; None if its groups do not show each of their values equally often.
 
-    `people` are those of each group; `by_region` says whether people entered their buckets region by region.
+    `people` are those of each group.
     """
     if not are_balanced(values):
         return None
@@ -119,4 +117,4 @@ def buckets(values: ShownValues, people: Float64, *, by_region: bool) -> Buckets
         return None
     left, strength, right = np.linalg.svd(np.sqrt(total)[:, None] * shares, full_matrices=False)
     some = strength > 1e-9 * strength.max()
-    return Buckets(number, total, shares, left[:, some], strength[some], right[some], by_region)
+    return Buckets(number, total, shares, left[:, some], strength[some], right[some])

@@ -1,17 +1,22 @@
 """Questions that an analyst asks of one published release, and the answers with their uncertainty."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reanon_core.estimate.answers import Estimate, answer_frame
 from reanon_core.estimate.axis import Axis
 from reanon_core.estimate.evidence import Evidence, Where
+from reanon_core.estimate.people import lines_of, people_table
+from reanon_core.estimate.regression import On, Terms, linear, logistic, terms_of
 from reanon_core.estimate.release_tables import read_evidence
 from reanon_core.estimate.totals import Quantity, Total
 from reanon_core.model.arrays import Bool, Float64
 from reanon_core.model.errors import InvalidParameter, Problem
+from reanon_core.tables.frames import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,30 +35,6 @@ HALF = 0.5
 TOUCH = 1e-9
 """Shares that differ by less are the same."""
 NO_ONE = Problem("the conditions", "be met by someone, and the release shows no one")
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """What a release says, and the interval in which the truth lies nine times in ten, or as often as was asked."""
-
-    value: float
-    low: float
-    high: float
-    notes: tuple[str, ...] = ()
-    """Why the release cannot answer the question well, if it cannot."""
-
-    def __str__(self) -> str:
-        digits = 0 if max(abs(self.low), abs(self.high)) >= 100 else 1 if abs(self.high) >= 10 else 3
-        return f"{self.value:,.{digits}f} ({self.low:,.{digits}f} to {self.high:,.{digits}f})"
-
-    def covers(self, truth: float) -> bool:
-        """Whether a number lies in the interval, up to rounding."""
-        slack = 1e-9 * max(1.0, abs(truth))
-        return self.low - slack <= truth <= self.high + slack
-
-    def scaled(self, by: float) -> "Estimate":
-        """The estimate in another unit."""
-        return Estimate(self.value * by, self.low * by, self.high * by, self.notes)
 
 
 def notes_on(
@@ -114,8 +95,23 @@ class ReleaseEstimates:
         self.withheld = int((manifest or {}).get("withheld", 0))
         self.dirty = int((manifest or {}).get("dirty", 0))
 
+    def people(self) -> Table:
+        """Everyone as one table: the ends and the middle of each quasi-identifier, the value, and `weight`.
+
+        A sum of weights counts published people, in either form. It has `to_pandas`, `to_polars` and `to_arrow`.
+        """
+        return Table(people_table(self._evidence))
+
+    def covered(self, where: Where) -> Float64:
+        """For each line of `people`, which part of it meets conditions: a sum of weights times this is a count."""
+        selection, (unit, entry) = self._evidence.selection(where), lines_of(self._evidence)
+        share = (selection.shares[0] + selection.shares[1])[unit] / 2
+        if selection.chosen is None or self._evidence.values is None:
+            return share
+        return share * selection.chosen[self._evidence.values.value[entry]]
+
     @property
-    def people(self) -> float:
+    def size(self) -> float:
         """How many people the table had: those who are published and those who were withheld."""
         return float(self._evidence.units.people.sum()) - self.dirty + self.withheld
 
@@ -137,9 +133,9 @@ class ReleaseEstimates:
     def count(self, where: Where | None = None) -> Estimate:
         """How many people meet the conditions."""
         selection = self._evidence.selection(where or {})
-        total = self._whole(self._evidence.total(selection.quantities, selection.chosen), selection.chosen)
+        total = self._whole(self._evidence.count(selection), selection.chosen)
         low, high = total.interval(self.level)
-        value, low, high = (min(max(one, 0.0), self.people) for one in (total.value, low, high))
+        value, low, high = (min(max(one, 0.0), self.size) for one in (total.value, low, high))
         weights = self._evidence.weights(selection.chosen)
         notes = (*selection.notes, *notes_on(selection.shares[0], weights, total, (low, high)))
         return Estimate(value, low, high, notes)
@@ -168,6 +164,8 @@ class ReleaseEstimates:
         """
         if self.sensitive in one:  # the share among the people with a value is what groups tell most of
             one, other = other, one
+        if self.sensitive in other and len(other) == 1 and self._compares(one):
+            return self._fitted_odds(one, other, where or {})
         everyone, having, among = self.share(one, where), self.share(other, where), {**(where or {}), **other}
         inside = self.share(one, among)
         people = self.count(where).value
@@ -185,6 +183,24 @@ class ReleaseEstimates:
         ends = middle, middle - float(np.hypot(*down)), middle + float(np.hypot(*up))
         value, low, high = (float(np.exp(end)) for end in ends)
         return Estimate(value, low, high, tuple(dict.fromkeys((*inside.notes, *everyone.notes))))
+
+    def logistic(self, of: Where, on: On, where: Where | None = None) -> "pd.DataFrame":
+        """The logistic regression of having one of the values in `of` on quasi-identifiers, by maximum likelihood.
+
+        `on` lists columns, or has a column or conditions by name. The frame has a line for each term: term, value (the
+        log of an odds ratio, of a unit of a number), low, high, notes and odds_ratio. The constant is left out.
+        """
+        terms = terms_of(self._evidence, on, where or {})
+        found = answer_frame("term", terms.told(logistic(self._evidence, of, terms), self._lost, self.level))
+        return found.assign(odds_ratio=np.exp(found["value"]))
+
+    def linear(self, on: On, where: Where | None = None) -> "pd.DataFrame":
+        """The linear regression of the sensitive value, which is a number, on quasi-identifiers.
+
+        The frame has term, value (how much larger the number is for a unit of the term), low, high and notes.
+        """
+        terms = terms_of(self._evidence, on, where or {})
+        return answer_frame("term", terms.told(linear(self._evidence, terms), self._lost, self.level))
 
     def mean(self, column: str, where: Where | None = None) -> Estimate:
         """The mean of a number over the people who meet the conditions; of a date, in days since 1970."""
@@ -207,6 +223,8 @@ class ReleaseEstimates:
                 for one, spread, (_, rest) in zip((even, margin), evidence.spreads[column], own, strict=True)
             )
         total = evidence.total((even, margin), selection.chosen)
+        if selection.chosen is not None and evidence.values_follow((even.mean + margin.mean) / 2):
+            total = evidence.difference(column, middle, asked, selection, selection.chosen, (even, margin))
         low, high = total.interval(self.level)
         met = moments[0][0] * weight > 0
         at = list(self.axes).index(column)
@@ -237,14 +255,55 @@ class ReleaseEstimates:
         value, low, high = (axis.value(max(float(one), float(cuts[0]))) for one in (middle, low, high))
         return Estimate(value, low, high, below[len(below) // 2].notes)
 
+    def knowing(self, values: Iterable[str]) -> "ReleaseEstimates":
+        """The same, where other sensitive values are known too, from other releases: no one has them here."""
+        self._evidence = self._evidence.knowing(values)
+        return self
+
     def counts(self, by: str, where: Where | None = None) -> "pd.DataFrame":
-        """How many people have each value of a column: a frame with value, estimate, low, high, notes."""
-        return answer_frame(by, {one: self.count({**(where or {}), by: one}) for one in self._kinds(by)})
+        """How many people have each value of a column: a frame with the column, value, low, high, notes."""
+        return self.crosstab([by], where)
+
+    def crosstab(
+        self, by: "Sequence[str] | Mapping[str, Sequence[object]]", where: Where | None = None
+    ) -> "pd.DataFrame":
+        """How many people are in each cell: a frame with the columns, value, low, high, notes.
+
+        A column of numbers has no values to list: give its ranges, `crosstab({"age": [(0, 29), (30, 59)]})`.
+        """
+        if isinstance(by, str):
+            raise InvalidParameter(Problem("by", "be a list of columns, or columns with what each cell has", by))
+        kinds = dict(by) if isinstance(by, Mapping) else {name: self._kinds(name) for name in by}
+        cells = list(product(*kinds.values()))
+        answers = [self.count({**(where or {}), **dict(zip(kinds, cell, strict=True))}) for cell in cells]
+        frame = answer_frame("cell", dict(enumerate(answers))).drop(columns="cell")
+        for at, name in enumerate(kinds):
+            frame.insert(at, name, [cell[at] for cell in cells])
+        return frame
 
     def means(self, column: str, by: str, where: Where | None = None) -> "pd.DataFrame":
         """The mean of a number for each value of another column, where the release shows anyone."""
         kinds = [one for one in self._kinds(by) if self.count({**(where or {}), by: one}).value > 0]
         return answer_frame(by, {one: self.mean(column, {**(where or {}), by: one}) for one in kinds})
+
+    def width(self, column: str) -> float:
+        """The mean part of a quasi-identifier's range that a box of the release spans."""
+        units, at = self._evidence.units, list(self.axes).index(column)
+        known = units.known[at] > 0
+        if not known.any():
+            return 1.0
+        low, high, people = units.low[at][known], units.high[at][known], units.people[known]
+        return float(people @ (high - low)) / max(float(people.sum() * (high.max() - low.min())), 1.0)
+
+    def kept(self, column: str) -> float:
+        """How much of a relation between a quasi-identifier and the sensitive value plain counting still shows.
+
+        It is the part of the column's variance that lies between groups, because inside a group anyone may have any of
+        its values: 1 if the people of each group are alike in the column, 1/m if groups of m are drawn by chance.
+        """
+        if column not in self.axes:
+            raise self._evidence.unread_or(column, Problem("column", f"be one of {', '.join(self.axes)}", column))
+        return self._evidence.between_groups(column)
 
     def _kinds(self, by: str) -> tuple[str, ...]:
         if by == self.sensitive:
@@ -260,6 +319,41 @@ class ReleaseEstimates:
             raise InvalidParameter(Problem("column", f"be one of {', '.join(known) or 'none here'}", column))
         return self.axes[column]
 
+    @property
+    def _lost(self) -> float:
+        """How many people are withheld or invented, as a part of all."""
+        values = self._evidence.values
+        invented = 0.0 if values is None else float(values.counterfeits.sum())
+        return (self.withheld + invented) / max(self.size, 1.0)
+
+    def _compares(self, where: Where) -> bool:
+        selection = self._evidence.selection(where)
+        return selection.chosen is None and self._evidence.values_follow(selection.shares[1])
+
+    def _fitted_odds(self, of: Where, value: Where, where: Where) -> Estimate:
+        """The odds ratio of conditions and a value, as a regression on the conditions alone."""
+        if clash := sorted(where.keys() & of.keys() | where.keys() & value.keys()):
+            raise InvalidParameter(Problem("the conditions", "name a column once", ", ".join(clash)))
+        evidence = self._evidence
+        met = (*evidence.selection({**where, **of}).shares, *evidence.selection(where).shares)
+        share, among = (met[0] + met[1]) / 2, (met[2] + met[3]) / 2
+        people = evidence.units.people
+        chosen = np.isin(evidence.shown_values.labels, evidence.asked_values(value[str(self.sensitive)]))
+        having, outside = float(evidence.weights(chosen) @ among), float(people @ (among - share))
+        if not (0 < having < float(people @ among) and float(people @ share) > 0 and outside > 0):
+            raise InvalidParameter(Problem("the conditions", "be met by some of the people, and not by all of them"))
+        unit = evidence.unit_of_person()
+        weight = np.stack([share, np.maximum(among - share, 0), np.maximum(1 - among, 0)], axis=1)[unit]
+        values = np.broadcast_to(np.array([[1.0, 1, 0], [1, 0, 0], [0, 0, 1]]), (len(unit), 3, 3))
+        terms = Terms(("odds",), np.ones(1), values)
+        fit = evidence.fitted(values, chosen, weight)
+        odds = terms.told(fit, self._lost, self.level)["odds"]
+        # No one at all has odds too: those of half a person.
+        inside = float(people @ share)
+        most = sum(-_log_odds(0.0, side) for side in (inside, outside))
+        ends = [float(np.exp(np.clip(end, -most, most))) for end in (odds.value, odds.low, odds.high)]
+        return Estimate(ends[0], ends[1], ends[2])
+
     def _whole(self, total: Total, chosen: Bool | None) -> Total:
         """The total with the people whom the release withheld, and without its dirty rows: no one knows where.
 
@@ -268,6 +362,8 @@ class ReleaseEstimates:
         """
         published = float(self._evidence.units.people.sum())
         if published <= 0 or not (self.withheld or self.dirty):
+            return total
+        if chosen is not None and self._evidence.absences is not None:  # which counts them already
             return total
         part = min(max(total.value / published, 0.0), 1.0)
         value = total.value + (self.withheld - self.dirty) * part
@@ -288,22 +384,6 @@ def trend(
     return answer_frame(
         "release",
         {name: one.share(of, where) if share else one.count({**(where or {}), **of}) for name, one in releases.items()},
-    )
-
-
-def answer_frame(name: str, answers: Mapping[str, Estimate]) -> "pd.DataFrame":
-    """Answers as a pandas frame; their names are the first column."""
-    import pandas as pd
-
-    listed = list(answers.values())
-    return pd.DataFrame(
-        {
-            name: list(answers),
-            "estimate": [one.value for one in listed],
-            "low": [one.low for one in listed],
-            "high": [one.high for one in listed],
-            "notes": ["; ".join(one.notes) for one in listed],
-        }
     )
 
 

@@ -7,18 +7,26 @@ so that sums of weights count real people.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from reanon_core.estimate.absences import absences
+from reanon_core.estimate.bucket_regression import are_balanced
 from reanon_core.estimate.evidence import Evidence, evidence
-from reanon_core.estimate.units import read_axes, units_of_groups, units_of_people, units_of_rows
+from reanon_core.estimate.people import MIDDLE
+from reanon_core.estimate.units import ShownValues, read_axes, units_of_groups, units_of_people, units_of_rows
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_core.model.published_columns import COUNT, GROUP_ID
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+ROWS_OF_REGIONS = 25
+"""A table with fewer new rows than this, times values, times m, is not cut into regions."""
+TELLING = ("pad",)
+"""What may happen to frequent values so that some values of a bucket are likelier to be counterfeits than others."""
 SUFFIXES = ("_min", "_max", "_missing")
 
 WORLDS = 2
 """The least number of worlds that a release without groups keeps possible, if the manifest does not say."""
+COUNTED = "-- A count of people is the sum of `weight`, times `covered` for a range."
 MACRO = (
     "-- The part of a box that lies in a range, both ends included.",
     "CREATE OR REPLACE MACRO covered(box_min, box_max, low, high) AS",
@@ -58,7 +66,7 @@ def sensitive_column(names: Sequence[str], described: Mapping[str, Mapping[str, 
         return asked if asked in names else None
     intervals = {name.removesuffix("_min") for name in names if name.endswith("_min")}
     own = {f"{name}{suffix}" for name in intervals for suffix in SUFFIXES} | intervals | {GROUP_ID, COUNT}
-    rest = [name for name in names if name not in own]
+    rest = [name for name in names if name not in own and "role" not in described.get(name, {})]
     if len(rest) > 1:
         rule = "be given, because the table has more than one column of exact values"
         raise InvalidParameter(Problem("sensitive", rule, ", ".join(rest)))
@@ -89,22 +97,29 @@ def read_evidence(
     if ("table" in tables) == ("rows" in tables) or ("rows" in tables) != ("values" in tables):
         raise InvalidParameter(Problem("the tables", "be a table, or rows and values", ", ".join(tables) or "none"))
     technique = manifest.get("technique", {})
-    by_region = technique.get("regions", "none") != "none"
     described = described_columns(dictionary)
     shown = _arrow(tables["table"] if "table" in tables else tables["rows"])
     axes, unread = read_axes(shown, described, orders)
+    of_values = _arrow(tables["values"]) if "values" in tables else shown
+    named = sensitive_column(of_values.column_names, described, sensitive)
+    values: ShownValues | None
     if "values" in tables:
-        listed = _arrow(tables["values"])
-        named = sensitive_column(listed.column_names, described, sensitive)
         if named is None:
             raise InvalidParameter(Problem("the values of a decoupled release", "have a column of values"))
-        return evidence(axes, *units_of_people(shown, listed, axes, named), named, unread, by_region=by_region)
-    named = sensitive_column(shown.column_names, described, sensitive)
-    if GROUP_ID in shown.column_names:
+        units, values = units_of_people(shown, of_values, axes, named)
+    elif GROUP_ID in shown.column_names:
         invented = _arrow(tables["counterfeits"]) if "counterfeits" in tables else None
-        return evidence(axes, *units_of_groups(shown, invented, axes, named), named, unread, by_region=by_region)
-    worlds = int(technique.get("ell", WORLDS))
-    return evidence(axes, *units_of_rows(shown, axes, named, worlds), named, unread, by_region=by_region)
+        units, values = units_of_groups(shown, invented, axes, named)
+    else:
+        units, values = units_of_rows(shown, axes, named, int(technique.get("ell", WORLDS)))
+    missing, by_region = None, False
+    if values is not None and are_balanced(values) and "balancing" in technique:
+        enough = ROWS_OF_REGIONS * len(values.labels) * int(technique.get("m", 1))
+        by_region = technique.get("regions", "none") != "none" and float(units.people.sum()) >= enough
+        if technique.get("not_eligible") not in TELLING:
+            missing = absences(values, int(manifest.get("withheld", 0)))
+    declared = [str(value) for value in described.get(str(named), {}).get("values", ())]
+    return evidence(axes, units, values, named, unread, declared=declared, absences=missing, by_region=by_region)
 
 
 def _arrow(frame: object) -> "pa.Table":
@@ -123,37 +138,52 @@ def weighted_view(
     *,
     sensitive: str | None = None,
     types: Mapping[str, Mapping[str, str]] | None = None,
+    intervals: Mapping[str, Sequence[str] | str] | None = None,
 ) -> str:
     """The SQL of the view `people` and the macro `covered`, for the files of a release.
 
     `columns` are those of the table, or of the values in the decoupled form. `sum(weight)` counts real people: a row
     weighs what is real of its group, and in the decoupled form a person is there once for each value of the group.
     `types` are those of the columns of each file, as a Data Package has them: a csv file does not say that 007 is text.
+    `intervals` has the order of the labels of each quasi-identifier, or its kind; the view has the middles of these.
 
     Raises: InvalidParameter if the files are not those of a release.
     """
     shown_files = [file for file in sorted(files) if file.endswith((".csv", ".parquet"))]
     named = {file.rpartition(".")[0]: _source(file, (types or {}).get(file, {})) for file in shown_files}
-    head = ("-- In DuckDB, in the folder of the release. A count of people is the sum of `weight`.", *MACRO)
+    head = ("-- In DuckDB, in the folder of the release: .read view.sql", COUNTED, *MACRO)
+    middles = "".join(f", {_middle(name, how)}" for name, how in (intervals or {}).items())
     body: tuple[str, ...]
     view = "CREATE OR REPLACE VIEW people AS"
     if "rows" in named and "values" in named:
         shown = _quoted(str(sensitive_column(columns, {}, sensitive)))
         body = (
-            f"SELECT person.*, shown.{shown}, shown.weight FROM {named['rows']} AS person",  # noqa: S608
+            f"SELECT person.*{middles}, shown.{shown}, shown.weight FROM {named['rows']} AS person",  # noqa: S608
             f"JOIN (SELECT {GROUP_ID}, {shown}, {COUNT} / sum({COUNT}) OVER (PARTITION BY {GROUP_ID}) AS weight",
             f"  FROM {named['values']}) AS shown USING ({GROUP_ID});",
         )
     elif "table" not in named:
         raise InvalidParameter(Problem("the files", "have a table, or rows and values", ", ".join(files) or "none"))
     elif GROUP_ID not in columns or "counterfeits" not in named:
-        body = (f"SELECT *, 1.0 AS weight FROM {named['table']};",)  # noqa: S608
+        body = (f"SELECT *{middles}, 1.0 AS weight FROM {named['table']};",)  # noqa: S608
     else:
         body = (
-            f"SELECT shown.*, 1 - coalesce(invented.{COUNT}, 0) / count(*) OVER (PARTITION BY {GROUP_ID}) AS weight",
+            f"SELECT shown.*{middles},",
+            f"  1 - coalesce(invented.{COUNT}, 0) / count(*) OVER (PARTITION BY {GROUP_ID}) AS weight",
             f"FROM {named['table']} AS shown LEFT JOIN {named['counterfeits']} AS invented USING ({GROUP_ID});",
         )
     return "\n".join((*head, view, *body, ""))
+
+
+def _middle(name: str, how: Sequence[str] | str) -> str:
+    """The middle of an interval: between its ends, or the label half-way in the order."""
+    low, high, named = (_quoted(name + suffix) for suffix in ("_min", "_max", MIDDLE))
+    if how == "date":
+        return f"{low} + ({high} - {low}) // 2 AS {named}"
+    if isinstance(how, str):
+        return f"({low} + {high}) / 2 AS {named}"
+    order = f"[{', '.join(map(_quoted_text, how))}]"
+    return f"{order}[(list_position({order}, {low}) + list_position({order}, {high})) // 2] AS {named}"
 
 
 def _source(file: str, types: Mapping[str, str]) -> str:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reanon_core.estimate.answers import Estimate
 from reanon_core.estimate.axis import Axis
 from reanon_core.estimate.evidence import Where
-from reanon_core.estimate.questions import Estimate, ReleaseEstimates
+from reanon_core.estimate.questions import ReleaseEstimates
 from reanon_core.model.errors import InvalidParameter, Problem
 
 if TYPE_CHECKING:

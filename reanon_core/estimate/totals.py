@@ -102,13 +102,8 @@ def total_of_values(
         between = float(units.people @ (asked.mean - middle) ** 2) / float(people.sum())
         inside = float(units.people @ asked.variance) / float(people.sum())
         of_bucket = sums(together.number, people * (mean - middle), len(together.people))
-        if together.differ_otherwise(of_bucket, between):
-            variance = between + float(units.people @ own) / float(people.sum())
-            tilt = _tilt(people, share, mean, mixed * within) / max(variance, 1e-12)
-            value, tied = value + tilt, float(np.hypot(tied, tilt))
-        else:
-            correction, tied = together.correction(of_bucket, chosen, between, between + inside)
-            value += correction
+        correction, tied = together.correction(of_bucket, chosen, between, between + inside)
+        value += correction
     if asked.counts:  # of a group's people who meet conditions, so many at least and at most have its values
         least, most = np.maximum(mean + share - 1, 0), np.minimum(mean, share)
         value = float(np.clip(value, people @ least, people @ most))
@@ -119,20 +114,6 @@ def total_of_values(
     rows = float(np.sum(share * values.total * mean))
     error = float(np.sqrt(placed + drawn + systematic**2 + tied**2))
     return Total(value, error, below, above, rows, lower, higher)
-
-
-def _tilt(people: Float64, share: Float64, mean: Float64, tied: Float64) -> float:
-    """What is added if the people with the values differ from others inside groups as they do between groups.
-
-    That is times the variance of what is asked. `tied` is how much of a difference each group can hide. It is one step
-    of the way to the most likely answer: more steps would raise noise too.
-    """
-    whole, having = float(people.sum()), float(people @ share)
-    if not 0 < having < whole:
-        return 0.0
-    middle, among = float(people @ mean) / whole, float((people * share) @ mean) / having
-    apart = (among - middle) * whole / (whole - having)  # from everyone who does not have the values
-    return apart * float(people @ tied)
 
 
 def _unevenness(units: Units, asked: Quantity, people: Float64) -> float:

@@ -11,7 +11,7 @@ from reanon_core.model.published_columns import COUNT, GROUP_ID, PublishedColumn
 from reanon_core.model.release import MISSING_WORDS
 from reanon_core.model.schema import Kind, Missing, QuasiIdentifier
 from reanon_dagster.documents.column_dictionary import column_dictionary, meaning_of
-from reanon_dagster.documents.public_release import PublicRelease, PublicSeries
+from reanon_dagster.documents.public_release import PublicRelease, PublicSeries, Releases
 
 PROFILE = "https://datapackage.org/profiles/2.0/datapackage.json"
 MEDIA_TYPES = {
@@ -39,8 +39,12 @@ def release_package(release: PublicRelease) -> bytes:
     return _text(head | {"resources": resources, "reanon": own})
 
 
-def series_package(series: PublicSeries) -> bytes:
-    """The dictionary of a series: every column that it declares. Each release has one of its own, with its files."""
+def series_package(series: PublicSeries, releases: Releases) -> bytes:
+    """The dictionary of a series: every column that it declares, and the files of each release.
+
+    Each release has a dictionary of its own, with the fields of its tables. A release that was withdrawn since this was
+    written has a `withdrawn.json` in the place of its tables.
+    """
     columns = column_dictionary(series.schema)
     fields = ("column", "role", "kind")
     table = {
@@ -49,13 +53,23 @@ def series_package(series: PublicSeries) -> bytes:
         "data": [{"column": name, "role": told["role"], "kind": told.get("kind")} for name, told in columns.items()],
         "schema": {"fields": [{"name": name, "type": "string"} for name in fields]},
     }
-    own = {
+    own: dict[str, object] = {
         "series": series.name,
         "form": "decoupled" if series.is_decoupled else "boxes",
         "technique": dict(series.technique),
         "columns": columns,
     }
-    return _text(_head(series, series.name, series.title) | {"resources": [table], "reanon": own})
+    listed = [
+        {"name": f"{release}-{stem}-{ending}".lower(), "path": f"{release}/{file}"}
+        | _format(ending)
+        | {"hash": f"sha256:{digest}", "reanon": {"release": release, "table": stem}}
+        for release, files in releases.items()
+        for file, digest in files.items()
+        for stem, _, ending in [file.rpartition(".")]
+        if ending in MEDIA_TYPES
+    ]
+    own["releases"] = {release: f"{release}/datapackage.json" for release in releases}
+    return _text(_head(series, series.name, series.title) | {"resources": [table, *listed], "reanon": own})
 
 
 def _head(series: PublicSeries, name: str, title: str) -> dict[str, object]:
@@ -77,18 +91,15 @@ def _period(release: PublicRelease) -> dict[str, object]:
 
 def _resource(release: PublicRelease, file: str, digest: str) -> dict[str, object]:
     stem, _, ending = file.rpartition(".")
-    resource: dict[str, object] = {
-        "name": f"{stem}-{ending}",
-        "path": file,
-        "format": ending,
-        "mediatype": MEDIA_TYPES[ending],
-        "hash": f"sha256:{digest}",
-    }
+    resource = {"name": f"{stem}-{ending}", "path": file} | _format(ending) | {"hash": f"sha256:{digest}"}
     if ending in release.formats:
         resource |= {"type": "table", "schema": {"fields": _fields(release, stem), "missingValues": [""]}}
-    if ending == "csv":
-        resource["encoding"] = "utf-8"
     return resource
+
+
+def _format(ending: str) -> dict[str, object]:
+    encoding = {"encoding": "utf-8"} if ending == "csv" else {}
+    return {"format": ending, "mediatype": MEDIA_TYPES[ending], **encoding}
 
 
 def _fields(release: PublicRelease, table: str) -> list[dict[str, object]]:

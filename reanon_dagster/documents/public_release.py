@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from reanon_core.model.published_columns import PublishedColumn, published_columns
 from reanon_core.model.schema import Schema
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
     from reanon_dagster.series.calendar import Period
     from reanon_dagster.series.series import Series
+
+
+Releases: TypeAlias = Mapping[str, Mapping[str, str]]
+"""The sha256 of each published file of each release that is not withdrawn, in order."""
 
 
 @dataclass(frozen=True, kw_only=True)

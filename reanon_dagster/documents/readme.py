@@ -1,18 +1,18 @@
 """README.md: a release or a series in words, for a person who has only the published folder.
 
-The code in it needs pandas and the files beside it, and nothing of reanon.
+The code in it needs pandas or R and the files beside it, and nothing of reanon.
 """
 
-import json
 import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+from reanon_core.estimate.fitness import estimates_of, fitness, fitness_lines
 from reanon_core.model.errors import counted
-from reanon_core.model.published_columns import GROUP_ID, interval_names
-from reanon_core.model.schema import Ends, Kind, Missing, QuasiIdentifier
+from reanon_core.model.schema import Ends, Kind, Missing
+from reanon_dagster.documents.code_samples import counting_code, counting_code_in_r, interval_code
 from reanon_dagster.documents.column_dictionary import meaning_of
-from reanon_dagster.documents.public_release import PublicRelease, PublicSeries
+from reanon_dagster.documents.public_release import PublicRelease, PublicSeries, Releases
 
 WIDTH = 100
 NOT_STATED = "not stated: ask the publisher before you use the data"
@@ -21,7 +21,7 @@ FILES = {
     "counterfeits": "how many rows of a group are counterfeits",
     "rows": "one row for each person, in random order: the person's group and box",
     "values": "the sensitive values of each group, with counts",
-    "view": "a DuckDB view that joins `rows` and `values`",
+    "view": "one table of people for DuckDB, with weights",
 }
 
 
@@ -30,15 +30,22 @@ def release_readme(release: PublicRelease) -> bytes:
     return _text(_release_lines(release))
 
 
-def series_readme(series: PublicSeries) -> bytes:
-    """What a series is, and where its releases are. It names no release, because each has a README of its own."""
-    return _text(_series_lines(series))
+def series_readme(series: PublicSeries, releases: Releases) -> bytes:
+    """What a series is, and where its releases are. Each of them has a README of its own."""
+    return _text(_series_lines(series, releases))
 
 
 def _release_lines(release: PublicRelease) -> Iterator[str]:
     series, facts = release.series, release.facts
     yield from (f"# {series.title}: {release.release}", "")
     yield from _about(series)
+    withheld = _number(facts["withheld"])
+    found = fitness(estimates_of(release.tables(), series.schema, series.technique, withheld))
+    if found is not None:
+        yield from ("## What it is good for", "")
+        for line in fitness_lines(found):
+            yield from textwrap.wrap(line, WIDTH, initial_indent="- ", subsequent_indent="  ", break_long_words=False)
+        yield ""
     days = "" if release.days is None else f" ({release.days[0]} to {release.days[1]})"
     yield from ("| | |", "|---|---|", f"| series | `{series.name}` |", f"| release | `{release.release}`{days} |")
     yield from _terms(series)
@@ -48,7 +55,11 @@ def _release_lines(release: PublicRelease) -> Iterator[str]:
     yield from ("", "## Files", "", "| file | content |", "|---|---|")
     for name in dict.fromkeys(file.rpartition(".")[0] for file in release.files):
         files = ", ".join(f"`{file}`" for file in release.files if file.rpartition(".")[0] == name)
-        content = FILES[name] if release.is_grouped else "one row for each published person, in random order"
+        content = (
+            FILES[name]
+            if release.is_grouped or name == "view"
+            else "one row for each published person, in random order"
+        )
         yield f"| {files} | {content} |"
     yield "| `datapackage.json` | this page for programs: types, roles, orders of values, taxonomies |"
     if release.report is not None:
@@ -71,7 +82,7 @@ def _release_lines(release: PublicRelease) -> Iterator[str]:
     )
 
 
-def _series_lines(series: PublicSeries) -> Iterator[str]:
+def _series_lines(series: PublicSeries, releases: Releases) -> Iterator[str]:
     schema = series.schema
     yield from (f"# {series.title}", "")
     yield from _about(series)
@@ -80,8 +91,11 @@ def _series_lines(series: PublicSeries) -> Iterator[str]:
     yield from ("", "## Releases", "")
     yield from _wrapped(
         "Each folder here is one release of the same table of people, at another time. Read its `README.md` first: it "
-        "says what a row is and how to count. A folder with a `withdrawn.json` is a release that was taken back."
+        "says what it is good for, what a row is and how to count. A folder with a `withdrawn.json` is a release that "
+        "was taken back. `datapackage.json` lists the files of all releases."
     )
+    yield ""
+    yield from _wrapped(", ".join(f"[{release}]({release}/README.md)" for release in releases) + ".")
     yield ""
     yield from _wrapped(
         "People appear in several releases. What is protected is the link between a person and their sensitive value, "
@@ -172,7 +186,8 @@ def _counting(release: PublicRelease) -> Iterator[str]:
         text = "A row is a person: count rows."
     else:
         text = "Do not count rows: weight each row by the share of real rows in its group."
-    yield from (*_wrapped(text), "", *_fenced(counting_code(release)), "")
+    yield from (*_wrapped(text), "", *_fenced(counting_code(release)), "", "The same in R:", "")
+    yield from (*_fenced(counting_code_in_r(release), "r"), "")
     yield from _wrapped(
         "For a range, multiply by the part of each interval that lies in it, as if people were spread evenly inside. "
         "Sums over many groups are better than over few."
@@ -206,8 +221,8 @@ def _number(fact: Any) -> int:
     return int(fact)
 
 
-def _fenced(code: str) -> tuple[str, ...]:
-    return ("```python", *code.splitlines(), "```")
+def _fenced(code: str, language: str = "python") -> tuple[str, ...]:
+    return (f"```{language}", *code.splitlines(), "```")
 
 
 def _wrapped(text: str) -> list[str]:
@@ -221,68 +236,3 @@ def _cell(text: str) -> str:
 
 def _text(lines: Iterator[str]) -> bytes:
     return ("\n".join(lines) + "\n").encode()
-
-
-def counting_code(release: PublicRelease) -> str:
-    """How many people have each sensitive value; how many people there are, if the release does not show the values."""
-    sensitive = release.series.schema.sensitive.name
-    if release.series.is_decoupled:
-        return "\n".join(
-            (
-                "import pandas as pd",
-                "",
-                f"rows, values = {_read(release, 'rows')}, {_read(release, 'values')}",
-                f'people = rows["{GROUP_ID}"].value_counts()',
-                f'share = values["count"] / values.groupby("{GROUP_ID}")["count"].transform("sum")',
-                f'estimate = (share * values["{GROUP_ID}"].map(people)).groupby(values[{_quoted(sensitive)}]).sum()',
-            )
-        )
-    if not release.is_grouped:
-        counted = f"table[{_quoted(sensitive)}].value_counts()" if release.shows(sensitive) else "len(table)"
-        return "\n".join(
-            ("import pandas as pd", "", f"table = {_read(release, 'table')}", f"estimate = {counted}"),
-        )
-    return "\n".join(
-        (
-            "import pandas as pd",
-            "",
-            f"table, counterfeits = {_read(release, 'table')}, {_read(release, 'counterfeits')}",
-            f'rows = table["{GROUP_ID}"].map(table["{GROUP_ID}"].value_counts())  # in the group',
-            f'fake = table["{GROUP_ID}"].map(counterfeits.set_index("{GROUP_ID}")["count"]).fillna(0)',
-            f"estimate = (1 - fake / rows).groupby(table[{_quoted(sensitive)}]).sum()",
-        )
-    )
-
-
-def interval_code(release: PublicRelease, column: QuasiIdentifier) -> str:
-    """The values of the first interval of a categorical column."""
-    ends = interval_names(column.name)
-    known = f".dropna(subset=[{_quoted(ends.least)}])" if column.missing is Missing.SEPARATE else ""
-    table = _read(release, "rows" if release.series.is_decoupled else "table", as_text=True)
-    return "\n".join(
-        (
-            "import json",
-            "",
-            "import pandas as pd",
-            "",
-            'with open("datapackage.json", encoding="utf-8") as file:',
-            f'    order = json.load(file)["reanon"]["columns"][{_quoted(column.name)}]["order"]',
-            f"row = {table}{known}.iloc[0]",
-            f"first, last = order.index(row[{_quoted(ends.least)}]), order.index(row[{_quoted(ends.greatest)}])",
-            "interval = order[first : last + 1]",
-        )
-    )
-
-
-def _read(release: PublicRelease, table: str, *, as_text: bool = False) -> str:
-    form = release.formats[0]
-    sensitive = release.series.schema.sensitive.name
-    has_values = release.shows(sensitive) and table == ("values" if release.series.is_decoupled else "table")
-    # Without its type a value such as 007 would be read as a number.
-    types = ", dtype=str" if as_text else f", dtype={{{_quoted(sensitive)}: str}}" if has_values else ""
-    more = f'{types}, keep_default_na=False, na_values=[""]' if form == "csv" else ""
-    return f'pd.read_{form}("{table}.{form}"{more})'
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)

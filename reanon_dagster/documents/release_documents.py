@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from reanon_dagster.documents.data_package import release_package, series_package
-from reanon_dagster.documents.public_release import PublicRelease, PublicSeries
+from reanon_dagster.documents.public_release import PublicRelease, PublicSeries, Releases
 from reanon_dagster.documents.readme import release_readme, series_readme
 
 Documents: TypeAlias = Mapping[str, bytes]
@@ -15,11 +15,11 @@ RELEASE_DOCUMENTS: Mapping[str, Callable[[PublicRelease], bytes]] = {
     "datapackage.json": release_package,
 }
 REPORT = "report.html"
-SERIES_DOCUMENTS: Mapping[str, Callable[[PublicSeries], bytes]] = {
+SERIES_DOCUMENTS: Mapping[str, Callable[[PublicSeries, Releases], bytes]] = {
     "README.md": series_readme,
     "datapackage.json": series_package,
 }
-"""They name no release: withdrawing one leaves them true."""
+"""What they say of releases is true as of the newest one: a withdrawn release is left out from the next one on."""
 
 
 def documents_of_release(release: PublicRelease) -> Documents:
@@ -28,6 +28,6 @@ def documents_of_release(release: PublicRelease) -> Documents:
     return {name: write(release) for name, write in RELEASE_DOCUMENTS.items()} | page
 
 
-def documents_of_series(series: PublicSeries) -> Documents:
+def documents_of_series(series: PublicSeries, releases: Releases) -> Documents:
     """The documents of a series, as the newest release finds it."""
-    return {name: write(series) for name, write in SERIES_DOCUMENTS.items()}
+    return {name: write(series, releases) for name, write in SERIES_DOCUMENTS.items()}

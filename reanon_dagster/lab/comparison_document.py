@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from reanon_core.estimate.questions import Estimate
+from reanon_core.estimate.answers import Estimate
 from reanon_dagster.lab.comparison import Asked, Outcome
 from reanon_dagster.lab.comparison_questions import Answer, AskedQuestion
 

@@ -64,7 +64,9 @@ def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
         place = private_folder(series.private_folder / STAGING) / candidate.release
         told = untold_withdrawals(store_reader.withdrawals(connection), len(known))
         earlier = store_reader.latest_manifests(connection, LONGEST_HISTORY - 1) if known else []
-        staged = staged_release(series, candidate, place, known[-1].manifest_digest if known else None, told, earlier)
+        previous = known[-1].manifest_digest if known else None
+        files = store_reader.published_files(connection) if known else {}
+        staged = staged_release(series, candidate, place, previous, told, earlier, files)
         record = ReleaseRecord(
             position=candidate.position,
             release=candidate.release,

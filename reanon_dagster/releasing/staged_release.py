@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from reanon_core.model.history import Published
 from reanon_core.model.schema import Schema
 from reanon_core.tables.release_table import published_tables
-from reanon_dagster.documents.public_release import PublicRelease, PublicSeries
+from reanon_dagster.documents.public_release import PublicRelease, PublicSeries, Releases
 from reanon_dagster.documents.release_documents import Documents, documents_of_release, documents_of_series
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.manifest import manifest_of, release_facts, sign_manifest
@@ -39,10 +39,12 @@ def staged_release(
     previous: str | None,
     withdrawn: Mapping[str, str],
     earlier: Sequence[Mapping[str, Any]],
+    published_files: Releases,
 ) -> StagedRelease:
     """Write the files of a release into this folder, flushed.
 
-    `previous` and `withdrawn` are those of its manifest; `earlier` are the latest manifests before it.
+    `previous` and `withdrawn` are those of its manifest; `earlier` are the latest manifests before it, and
+    `published_files` those of every release before it that is not withdrawn.
     """
     entry = candidate.entry
     published, schema = Published(entry.release, entry.auxiliary), entry.snapshot.schema
@@ -63,7 +65,8 @@ def staged_release(
         if series.config.publish.report
         else None,
     )
-    documents, series_documents = documents_of_release(public), documents_of_series(described)
+    documents = documents_of_release(public)
+    series_documents = documents_of_series(described, {**published_files, candidate.release: files})
     listed = files | published_folder.write_documents(folder, documents)
     claims = manifest_of(facts, listed, published_folder.digests_of(series_documents), previous, withdrawn)
     manifest = published_folder.write_manifest(folder, claims)

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reanon_core import __version__
+from reanon_core.estimate.fitness import estimates_of, fitness, fitness_lines
 from reanon_core.model.ledger import Ledger
+from reanon_core.tables.release_table import published_tables
 from reanon_dagster.lab.comparison import attack_cells, declared_adversary
 from reanon_dagster.report.exposure import Candidates, candidates_over_time, exposed_people
-from reanon_dagster.report.ledger_numbers import churn, example, margins, naive_ledger, planned_values
+from reanon_dagster.report.ledger_numbers import churn, example, losses, margins, naive_ledger
 from reanon_dagster.report.pages.audit_page import attack_description
 from reanon_dagster.report.pages.page_template import page
-from reanon_dagster.report.pages.pictures import columns, lines, paired_bars
+from reanon_dagster.report.pages.pictures import lines, paired_bars
 from reanon_dagster.report.pages.public_page import promise_of
-from reanon_dagster.report.pages.release_numbers import fewest_values, group_sizes, size_counts, sized_things, widths
+from reanon_dagster.report.pages.release_numbers import fewest_values, group_sizes, told_sizes, widths
 from reanon_dagster.report.stored_releases import StoredReleases
 
 if TYPE_CHECKING:
@@ -42,7 +44,9 @@ def internal_report(
     cells = list(attack_cells(technique, ledger, declared_adversary(series), attacks, tell))
     tell("margins and pairs")
     shown, pairs = margins(entry)
-    sizes = group_sizes(entry.release)
+    technique_made = stored.manifests[-1]["technique"]
+    tables = published_tables(entry.release, entry.auxiliary, schema)
+    found = fitness(estimates_of(tables, schema, technique_made, entry.withheld))
     return page(
         "internal.html",
         title=series.title,
@@ -61,11 +65,11 @@ def internal_report(
         exposed_picture=lines(releases, exposed, "people exposed"),
         attacks=[{**attack_description(name), **asdict(cell)} for name, cell in cells],
         example=[] if naive is None else example(ledger, releases, own_left, naive_left),
-        smallest=int(sizes.min()) if len(sizes) else 0,
+        sizes=told_sizes(group_sizes(entry.release)),
+        uses=[] if found is None else list(fitness_lines(found)),
         fewest=fewest_values(entry.release) if entry.release.shows(schema.sensitive.name) else None,
         grouped=entry.release.grouped,
         decoupled=entry.release.person_rows is not None,
-        sizes=columns(size_counts(sizes), *sized_things(entry.release)) if len(sizes) else "",
         widths=_widths_over_time(ledger),
         errors=lines(releases, {"error": _percent(one.query_error for one in stored.records)}, OFF_BY),
         relations=lines(releases, {"kept": _percent(one.relations for one in stored.records)}, KEPT),
@@ -78,7 +82,8 @@ def internal_report(
             for one in shown
         ],
         pairs=pairs[:MOST_PAIRS],
-        planned=planned_values(stored.count_record, schema.sensitive.values)[:MOST_VALUES],
+        losses=losses(entry),
+        most_values=MOST_VALUES,
         churn=churn(releases, [one.snapshot.in_table() for one in ledger.entries]),
         refusals=stored.refusals,
         accepted=stored.accepted,

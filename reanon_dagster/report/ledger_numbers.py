@@ -1,24 +1,22 @@
-"""What the ledger says about a series, for its steward: exposure, one example, churn, drift, the plan and the margins.
+"""What the ledger says about a series, for its steward: exposure, one example, churn, drift, losses and margins.
 
 All of it is private. The margins compare original and published: the frequencies of each column and of each pair of
 columns, which are true counts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reanon_core.bucketing.count_plan import CountRecord
 from reanon_core.inference.view.value_sets import BITS, mask_sizes
 from reanon_core.model.arrays import MISSING, Float64, Int32, Int64
 from reanon_core.model.coding import decode
 from reanon_core.model.errors import ReanonError
 from reanon_core.model.history import Published
 from reanon_core.model.ledger import Entry, Ledger
-from reanon_core.model.packing import Packable
 from reanon_core.model.release import ALL_MISSING
 from reanon_core.model.schema import QuasiIdentifier
 from reanon_core.model.snapshot import Snapshot
@@ -142,39 +140,38 @@ def _drift(before: Snapshot, now: Snapshot) -> float:
 
 
 @dataclass(frozen=True)
-class PlannedValue:
-    """One sensitive value in the plan over counts."""
+class ValueLoss:
+    """One sensitive value: its people, and what the release does to them."""
 
     value: str
-    buckets: int
-    """How many signatures in use have it."""
     people: int
-    """How many people are placed with it."""
-    counterfeits: int
-    """How many counterfeits fill it up."""
     withheld: int
-    """How many people with it are withheld for this release, because their bucket has too many."""
+    invented: int
+    """Counterfeits that show it."""
+
+    @property
+    def lost(self) -> float:
+        """The part of its people who are withheld."""
+        return self.withheld / max(self.people, 1)
 
 
-def planned_values(packed: Mapping[str, Packable], values: Sequence[str]) -> list[PlannedValue]:
-    """The values that have people or counterfeits, those that cost most first; nothing without a record."""
-    if not packed:
+def losses(entry: Entry) -> list[ValueLoss]:
+    """The sensitive values of a release, those that lose most of their people first; nothing if it shows none."""
+    table, sensitive = entry.snapshot.in_table().answer(), entry.snapshot.schema.sensitive
+    if not entry.release.shows(sensitive.name):
         return []
-    record = CountRecord.restored(packed)
-    plan, slots = record.plan, len(record.plan.signatures.values)
-    old = np.zeros(slots, np.int64)
-    old[: len(record.counts.old)] = record.counts.old
-    people = old - plan.surplus + plan.taken.sum(axis=0)
-
-    def by_value(of_slot: Int64) -> list[int]:
-        found = np.zeros(len(values), np.int64)
-        np.add.at(found, plan.signatures.values, of_slot)
-        return [int(number) for number in found]
-
-    used = (people + plan.counterfeits + plan.surplus > 0).astype(np.int64)
-    numbers = zip(*map(by_value, (used, people, plan.counterfeits, plan.surplus)), strict=True)
-    found = [PlannedValue(value, *own) for value, own in zip(values, numbers, strict=True) if own[0]]
-    return sorted(found, key=lambda one: (-one.counterfeits - one.withheld, -one.people))
+    width = len(sensitive.values)
+    people = np.bincount(table.sensitive, minlength=width)
+    there = np.isin(table.persons, entry.trace.persons)
+    shown = np.bincount(table.sensitive[there], minlength=width)
+    rows = np.bincount(entry.release.sensitive, minlength=width)
+    invented = np.maximum(rows - shown, 0) if entry.auxiliary.total else np.zeros(width, np.int64)
+    found = [
+        ValueLoss(value, int(all_of_it), int(all_of_it - here), int(more))
+        for value, all_of_it, here, more in zip(sensitive.values, people, shown, invented, strict=True)
+        if all_of_it or more
+    ]
+    return sorted(found, key=lambda one: (-one.lost, -one.invented, one.value))
 
 
 BINS = 10

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from reanon_core.model.errors import OutOfOrder
 from reanon_core.model.history import Published
 from reanon_core.model.ledger import Ledger
-from reanon_core.model.packing import Packable
 from reanon_core.model.schema import Schema
 from reanon_core.model.verdict import Verdict
 from reanon_dagster.storage import store_reader
@@ -38,8 +37,6 @@ class StoredReleases:
     manifests: list[dict[str, Any]]
     verdicts: list[Verdict]
     """Those of the latest of these releases."""
-    count_record: Mapping[str, Packable]
-    """What was decided over counts for it; empty if that was not recorded."""
     refusals: list[Refusal]
     accepted: Mapping[str, Sequence[AcceptedDrift]]
     halts: Sequence[Halt]
@@ -78,7 +75,6 @@ def stored_releases(
             list(records[: place + 1]),
             [json.loads(text) for _, text in store_reader.manifests(connection)[: place + 1]],
             store_reader.verdicts(connection, place),
-            store_reader.count_record(connection, place),
             list(refusals.values()),
             store_reader.accepted_drifts(connection),
             store_reader.halts(connection),

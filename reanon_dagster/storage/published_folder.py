@@ -13,9 +13,11 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from reanon_core.estimate.release_tables import weighted_view
 from reanon_core.model.errors import Refused
 from reanon_core.model.history import Published
-from reanon_core.model.published_columns import COUNT, GROUP_ID
+from reanon_core.model.published_columns import GROUP_ID, interval_names, published_columns
+from reanon_core.model.release import Release
 from reanon_core.model.schema import Schema
 from reanon_core.tables.arrow_columns import decoded, decoded_schema
 from reanon_core.tables.release_table import published_parts
@@ -30,7 +32,7 @@ WITHDRAWN = "withdrawn.json"
 NAMELESS_UNKNOWN = {errno.EOPNOTSUPP, errno.EINVAL, errno.EISDIR}
 """What a file system answers that knows no files without a name."""
 VIEW = "view.sql"
-"""The name of the file that joins the tables of a decoupled release."""
+"""The name of the file that makes one table of people of a release, in DuckDB."""
 
 
 def write_files(folder: Path, published: Published, schema: Schema, formats: Sequence[str]) -> dict[str, str]:
@@ -46,9 +48,9 @@ def write_files(folder: Path, published: Published, schema: Schema, formats: Seq
                 for encodes, writer in writers:
                     writer.write_table(part if encodes else decoded(part))
         paths += own
-    if published.release.person_rows is not None:
-        paths.append(folder / VIEW)
-        paths[-1].write_text(joining_view(schema, formats[0]), encoding="utf-8")
+    text = view_of(schema, published.release, [path.name for path in paths])
+    paths.append(folder / VIEW)
+    paths[-1].write_text(text, encoding="utf-8")
     return {path.name: _digest(path) for path in paths}
 
 
@@ -120,21 +122,19 @@ def way_to(folder: Path, name: str) -> Path:
     return folder.with_name(f"{folder.name}.{name}")
 
 
-def joining_view(schema: Schema, form: str) -> str:
-    """A DuckDB view of a decoupled release: each person's row once for each value of their group, with its share."""
-    sensitive = '"' + schema.sensitive.name.replace('"', '""') + '"'
-    shares = f"{COUNT} / sum({COUNT}) OVER (PARTITION BY {GROUP_ID}) AS share"
-    return "\n".join(
-        (
-            "-- In DuckDB, in this folder: .read view.sql",
-            "-- A count of people is the sum of `share`, times the part of each box that lies in the range.",
-            "CREATE OR REPLACE VIEW release AS",
-            f"SELECT people.*, shown.{sensitive}, shown.share",
-            f"FROM 'rows.{form}' AS people",
-            f"JOIN (SELECT {GROUP_ID}, {sensitive}, {shares} FROM 'values.{form}') AS shown USING ({GROUP_ID});",  # noqa: S608
-            "",
-        )
-    )
+def view_of(schema: Schema, release: Release, files: Sequence[str]) -> str:
+    """The DuckDB view of the people of a release, with their weights."""
+    sensitive, decoupled = schema.sensitive.name, release.person_rows is not None
+    shown = [column for column in schema.quasi_identifiers if decoupled or release.shows(column.name)]
+    intervals = {one.name: one.kind.value if one.taxonomy is None else one.taxonomy.leaves for one in shown}
+    own = [column.name for column in published_columns(schema, release.columns, grouped=release.grouped)]
+    columns = [GROUP_ID, sensitive] if decoupled else own
+    # A csv file does not say that 007 is text.
+    labels = {name: "string" for one in shown if one.taxonomy for name in interval_names(one.name)[:2]}
+    value = {sensitive: "string"} if sensitive in columns else {}
+    texts = {"rows": labels, "values": value, "table": labels | value}
+    types = {file: texts.get(file.rpartition(".")[0], {}) for file in files}
+    return weighted_view(files, columns, sensitive=sensitive, types=types, intervals=intervals)
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, object]) -> str:

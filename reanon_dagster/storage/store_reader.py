@@ -135,6 +135,16 @@ def manifests(connection: "duckdb.DuckDBPyConnection") -> list[tuple[str, str]]:
     return connection.execute("SELECT release, manifest FROM public.manifests ORDER BY position").fetchall()
 
 
+def published_files(connection: "duckdb.DuckDBPyConnection") -> dict[str, dict[str, str]]:
+    """The sha256 of each file of each release that is not withdrawn, in order."""
+    withdrawn = {one.release for one in withdrawals(connection)}
+    return {
+        release: {file: told["sha256"] for file, told in json.loads(text)["files"].items()}
+        for release, text in manifests(connection)
+        if release not in withdrawn
+    }
+
+
 def verdicts(connection: "duckdb.DuckDBPyConnection", position: int) -> list[Verdict]:
     """The verdicts with which a release passed the gate."""
     rows = connection.execute(
@@ -178,11 +188,6 @@ def witness(connection: "duckdb.DuckDBPyConnection", position: int) -> Witness |
     """The row in which each world sees each traced person; None for a technique without worlds."""
     found = _packed(connection, "private.witnesses", [position]).get(position)
     return None if found is None else Witness(cast("Int32", found["rows"]))
-
-
-def count_record(connection: "duckdb.DuckDBPyConnection", position: int) -> dict[str, Packable]:
-    """What was decided over counts for a release; empty for a technique that does not."""
-    return _packed(connection, "private.count_records", [position]).get(position, {})
 
 
 def person_rows(connection: "duckdb.DuckDBPyConnection", position: int) -> dict[str, Packable]:

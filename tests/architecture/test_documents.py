@@ -154,9 +154,9 @@ def test_the_commands_of_the_readme_and_the_analysts_code_run(tmp_path: Path, mo
     with duckdb.connect() as connection:
         connection.execute(Path("view.sql").read_text())
         query = (
-            "SELECT sum(share * greatest(0, least(age_max, 39) - greatest(age_min, 30) + 1) / (age_max - age_min + 1))"
+            "SELECT sum(weight * greatest(0, least(age_max, 39) - greatest(age_min, 30) + 1) / (age_max - age_min + 1))"
         )
-        joined = connection.execute(f"{query} FROM release WHERE disease = 'gastritis'").fetchall()[0][0]
+        joined = connection.execute(f"{query} FROM people WHERE disease = 'gastritis'").fetchall()[0][0]
     assert names["estimate"] == pytest.approx(joined)
     assert 0 < names["estimate"] < len(names["rows"])
     monkeypatch.undo()

@@ -33,8 +33,8 @@ def test_the_code_of_the_page_runs(series: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(series)
     names: dict[str, object] = {}
     exec(asking, names)
-    people = names["latest"].people
-    assert names["by_disease"]["estimate"].sum() == pytest.approx(people)
+    people = names["latest"].size
+    assert names["by_disease"]["value"].sum() == pytest.approx(people)
     assert names["over_time"]["release"].tolist() == ["2024-Q1", "2024-Q2"]
     exec(sql, {})
     monkeypatch.chdir(series)
@@ -47,7 +47,7 @@ def test_the_weights_of_the_view_count_the_people(series: Path, name: str, monke
         folder = series / "published" / name / release
         manifest = json.loads((folder / "manifest.json").read_text())
         real = manifest["rows"] - (manifest["counterfeits"] if name == "clinic" else 0)
-        assert asked.people - asked.withheld == real
+        assert asked.size - asked.withheld == real
         monkeypatch.chdir(folder)
         with duckdb.connect() as connection:
             connection.execute(release_view("."))

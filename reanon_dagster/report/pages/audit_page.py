@@ -57,7 +57,7 @@ def audit_page(
     """The page for the steward: numbers only, no person. `exposed` are the people whom at least one attack exposes."""
     names = [one.name for one in releases]
     over_time = {"each release alone": [one.alone for one in releases], "together": [one.so_far for one in releases]}
-    pictures = [(one.name, columns(one.sizes, "rows in a group", "groups")) for one in releases if one.sizes]
+    pictures = [(one.name, columns(one.sizes, "rows in a group", "groups")) for one in releases if len(one.sizes) > 2]
     return page(
         "audit.html",
         releases=releases,

@@ -2,6 +2,8 @@
 
 import base64
 import io
+import re
+import warnings
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
@@ -11,6 +13,7 @@ from reanon_core.estimate.ten_questions import shown_interval, shown_number
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
     from matplotlib.axes import Axes
 
 SALT = "reanon"
@@ -33,14 +36,17 @@ def picture(draw: "Callable[[Axes], None]", *, size: tuple[float, float] = SIZE)
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    settings: Any = {"svg.hashsalt": SALT, "svg.fonttype": "path", "font.size": 10, "axes.spines.top": False}
+    # Text stays text: the reader's own fonts have the letters of any script, which those of matplotlib may lack.
+    settings: Any = {"svg.hashsalt": SALT, "svg.fonttype": "none", "font.size": 10, "axes.spines.top": False}
     with mpl.rc_context({**mpl.rcParamsDefault, **settings, "axes.spines.right": False, "backend": "svg"}):
         figure = Figure(figsize=size, layout="constrained")
         canvas = FigureCanvasSVG(figure)
         draw(figure.subplots())
         written = io.StringIO()
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-        canvas.print_svg(written, metadata=nothing)  # type: ignore[no-untyped-call]
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Glyph ")
+            canvas.print_svg(written, metadata=nothing)  # type: ignore[no-untyped-call]
     encoded = base64.b64encode(written.getvalue().encode()).decode()
     return f"data:image/svg+xml;base64,{encoded}"
 
@@ -91,10 +97,19 @@ def truth(number: Any, kind: str) -> str:
     return "–" if number is None else shown_number(kind, number)
 
 
+def marked(text: str) -> "Markup":
+    """A sentence with the bold parts and the names in code that Markdown has."""
+    from markupsafe import Markup, escape
+
+    told = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", str(escape(text)))
+    return Markup(re.sub(r"`(.+?)`", r"<em>\1</em>", told))  # noqa: S704  what is not ours is escaped
+
+
 _FILTERS: dict[str, Callable[..., str]] = {
     "whole": whole,
     "share": share,
     "figure": figure,
     "answer": answer,
     "truth": truth,
+    "marked": marked,
 }

@@ -14,12 +14,14 @@ FEW_BARS = 6
 """Fewer upright bars than this do not grow wider."""
 
 
-def bars(values: Sequence[tuple[str, float]], axis: str) -> str:
-    """Horizontal bars with their names, the first on top."""
+def bars(values: Sequence[tuple[str, float, float, float]], axis: str) -> str:
+    """Horizontal bars with their names, the first on top: values, and the ends of their intervals."""
 
     def draw(axes: "Axes") -> None:
-        names = [_short(name) for name, _ in values]
-        axes.barh(range(len(values)), [value for _, value in values], color=INK, height=0.7)
+        names = [_short(name) for name, *_ in values]
+        reach = [[value - low for _, value, low, _ in values], [high - value for _, value, _, high in values]]
+        lengths = [value for _, value, _, _ in values]
+        axes.barh(range(len(values)), lengths, xerr=reach, color=INK, ecolor=RED, height=0.7)
         axes.set_yticks(range(len(values)), names)
         axes.invert_yaxis()
         axes.set_xlabel(axis)

@@ -6,19 +6,19 @@ from typing import Any
 import numpy as np
 
 from reanon_core.catalog import TECHNIQUES
+from reanon_core.estimate.answers import Estimate
+from reanon_core.estimate.fitness import estimates_of, fitness, fitness_lines, value_counts
 from reanon_core.model.history import Published
 from reanon_core.model.published_columns import published_values
 from reanon_core.model.schema import Schema
+from reanon_core.tables.release_table import published_tables
 from reanon_dagster.report.pages.page_template import page
-from reanon_dagster.report.pages.pictures import bars, columns, lines
+from reanon_dagster.report.pages.pictures import bars, lines
 from reanon_dagster.report.pages.release_numbers import (
     fewest_values,
     group_sizes,
-    size_counts,
-    sized_things,
-    value_estimates,
+    told_sizes,
     widths,
-    with_rest,
 )
 
 MOST_VALUES = 12
@@ -46,8 +46,12 @@ def public_report(
     release, parameters = published.release, dict(manifest["technique"])
     name = parameters.pop("name")
     sizes = group_sizes(release)
-    values = value_estimates(published, schema)
+    tables = published_tables(release, published.auxiliary, schema)
+    asked = estimates_of(tables, schema, manifest["technique"], int(manifest["withheld"]))
+    values = value_counts(asked) if asked.sensitive is not None else {}
+    found = fitness(asked)
     history = [*earlier, manifest]
+    told = told_sizes(sizes)
     return page(
         "public.html",
         title=title,
@@ -61,20 +65,40 @@ def public_report(
         holds=all(one["holds"] for one in manifest["verdicts"] if one["required"]),
         verdicts=manifest["verdicts"],
         manifest=manifest,
-        smallest=int(sizes.min()) if len(sizes) else 0,
+        sizes=told,
+        people=int(manifest["rows"]) - (0 if release.person_rows is not None else int(manifest["counterfeits"] or 0)),
+        changes=changes(history),
+        uses=[] if found is None else list(fitness_lines(found)),
         fewest=fewest_values(release) if release.shows(schema.sensitive.name) else None,
         grouped=release.grouped,
         decoupled=release.person_rows is not None,
-        sizes=columns(size_counts(sizes), *sized_things(release)) if len(sizes) else "",
         widths=widths(release, schema),
         sensitive=schema.sensitive.name,
-        values=bars(with_rest(values, MOST_VALUES), "people, estimated from the release") if values else "",
-        value_list=with_rest(values, MOST_VALUES),
+        values=bars(first_values(values), "people, estimated from the release") if values else "",
+        left_values=max(0, len(values) - MOST_VALUES),
         example=example_group(published, schema),
         history=[{key: one.get(key) for key in ("release", *COUNTS)} for one in history[-LONGEST_HISTORY:]],
         left_out=before + max(0, len(history) - LONGEST_HISTORY),
         trend=_trend(history[-LONGEST_HISTORY:]),
     )
+
+
+def first_values(values: Mapping[str, Estimate]) -> list[tuple[str, float, float, float]]:
+    """The most frequent values with their intervals."""
+    return [(name, one.value, one.low, one.high) for name, one in list(values.items())[:MOST_VALUES]]
+
+
+def changes(history: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What is different from the release before, in plain words; nothing for the first one."""
+    if len(history) < 2:
+        return []
+    before, now = history[-2:]
+    words = {"rows": "rows", "counterfeits": "counterfeits", "withheld": "withheld people"}
+    found = []
+    for key, what in words.items():
+        more = int(now.get(key) or 0) - int(before.get(key) or 0)
+        found.append(f"{abs(more):,} {'more' if more > 0 else 'fewer'} {what}" if more else f"as many {what}")
+    return found
 
 
 def promise_of(technique: str) -> str:

@@ -1,6 +1,5 @@
 """What a published release says by itself: group sizes, widths of intervals, frequencies. All of it is public."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,10 +36,11 @@ def group_sizes(release: Release) -> Int64:
     return np.bincount(box, minlength=boxes.count).astype(np.int64)
 
 
-def sized_things(release: Release) -> tuple[str, str]:
-    """What the sizes are of, as the labels of a picture: groups, or boxes where groups have none of their own."""
-    is_group = release.grouped and release.person_rows is None
-    return ("rows in a group", "groups") if is_group else ("rows with one box", "boxes")
+def told_sizes(sizes: Int64) -> dict[str, int] | None:
+    """The smallest size, the one that half of the groups reach, and the largest; None without groups."""
+    if not len(sizes):
+        return None
+    return {"smallest": int(sizes.min()), "middle": int(np.median(sizes)), "largest": int(sizes.max())}
 
 
 def size_counts(sizes: Int64) -> list[tuple[str, int]]:
@@ -82,22 +82,3 @@ def row_weights(published: Published) -> Float64:
     real[auxiliary.group] -= auxiliary.count
     weights: Float64 = (real / np.maximum(size, 1))[release.group]
     return weights
-
-
-def value_estimates(published: Published, schema: Schema) -> list[tuple[str, float]]:
-    """The estimated number of people with each sensitive value that is shown; the most frequent first."""
-    release = published.release
-    if not release.shows(schema.sensitive.name):
-        return []
-    weights = np.bincount(release.sensitive, weights=row_weights(published), minlength=len(schema.sensitive.values))
-    shown = np.unique(release.sensitive)
-    listed = [(schema.sensitive.values[code], float(weights[code])) for code in shown]
-    return sorted(listed, key=lambda one: (-round(one[1], 6), one[0]))
-
-
-def with_rest(listed: Sequence[tuple[str, float]], most: int) -> list[tuple[str, float]]:
-    """The first of a list, and the sum of all others."""
-    if len(listed) <= most:
-        return list(listed)
-    rest = listed[most - 1 :]
-    return [*listed[: most - 1], (f"{len(rest)} others", sum(value for _, value in rest))]

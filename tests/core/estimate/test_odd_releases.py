@@ -18,12 +18,16 @@ def counterfeits(**given: list[int]) -> pd.DataFrame:
     return pd.DataFrame({"group_id": [], "count": []} | given, dtype="int32")
 
 
-def test_a_value_that_no_row_shows_is_said_because_it_may_be_misspelt() -> None:
+def test_an_unknown_value_is_an_error_and_one_that_no_row_shows_is_said() -> None:
     asked = ReleaseEstimates(table=TABLE)
-    assert asked.count({"ill": ["x", "X"]}).value == 2
-    assert asked.count({"ill": ["x", "X"]}).notes == ("no row shows 'X'",)
-    assert "no row shows 'X'" in asked.share({"ill": "X"}).notes
-    assert not asked.count({"ill": "x"}).notes
+    with pytest.raises(InvalidParameter, match=r"ill \(X\) must be one of x, y, z"):
+        asked.count({"ill": ["x", "X"]})
+    declared = {"reanon": {"columns": {"ill": {"role": "sensitive", "values": ["x", "X"]}}}}
+    for known in (ReleaseEstimates(table=TABLE, dictionary=declared), asked.knowing(["X"])):
+        assert known.count({"ill": ["x", "X"]}).value == 2
+        assert known.count({"ill": ["x", "X"]}).notes == ("no row shows 'X'",)
+        assert "no row shows 'X'" in known.share({"ill": "X"}).notes
+        assert not known.count({"ill": "x"}).notes
 
 
 def test_a_range_holds_no_value_beyond_its_ends() -> None:
@@ -55,12 +59,12 @@ def test_no_quantile_is_below_every_interval() -> None:
 def test_no_one_has_neither_mean_nor_quantile(question: str) -> None:
     for table, where in ((TABLE, {"ill": "q"}), (TABLE.iloc[:0], {})):
         with pytest.raises(InvalidParameter, match="the conditions must be met by someone"):
-            getattr(ReleaseEstimates(table=table), question)("age", where=where)
+            getattr(ReleaseEstimates(table=table).knowing("q"), question)("age", where=where)
 
 
 def test_an_empty_release_counts_no_one() -> None:
     empty = ReleaseEstimates(table=TABLE.iloc[:0], counterfeits=counterfeits())
-    assert (empty.people, empty.count({"age": (20, 30)}).value, len(empty.counts("ill"))) == (0, 0, 0)
+    assert (empty.size, empty.count({"age": (20, 30)}).value, len(empty.counts("ill"))) == (0, 0, 0)
     assert empty.share({"age": (20, 30)}).notes == ("the release shows no one who meets the conditions",)
 
 

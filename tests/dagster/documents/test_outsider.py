@@ -1,6 +1,8 @@
 """With the published folder alone, pandas and json, every interval of every technique and form can be decoded."""
 
 import hashlib
+import shutil
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,7 +94,7 @@ def clinic(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def rows_name(folder: Path) -> str:
-    return "rows" if (folder / "view.sql").exists() else "table"
+    return "rows" if any(folder.glob("rows.*")) else "table"
 
 
 def traced(clinic: Path, release: str) -> list[tuple[dict[str, str], int]]:
@@ -137,6 +139,23 @@ def test_the_code_in_the_readme_counts_the_people_of_the_release(clinic: Path, r
         order = [told["order"] for told in outsider.package(folder)["reanon"]["columns"].values() if "order" in told]
         whole = next(some for some in order if names["interval"][0] in some)
         assert names["interval"] == whole[names["first"] : names["last"] + 1] != []
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+@pytest.mark.parametrize("release", sampled(["r1", "r2"], ["r2"]))
+def test_the_code_for_r_counts_the_same_people(clinic: Path, release: str) -> None:
+    folder = clinic / "published" / "clinic" / release
+    (block,) = [part.split("```")[0] for part in (folder / "README.md").read_text().split("```r\n")[1:]]
+    assert "arrow" not in block
+    told = subprocess.run(
+        ["Rscript", "--vanilla", "-e", f"{block}\ncat(sum(estimate))"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert float(told.stdout) == pytest.approx(len(traced(clinic, release)), abs=0.01)
 
 
 def test_the_dictionary_lists_every_file_with_its_digest_and_the_terms(clinic: Path) -> None:

@@ -158,9 +158,27 @@ def test_a_withdrawal_deletes_the_documents_of_the_release_and_leaves_those_of_t
     assert sorted(path.name for path in (there / "r2").iterdir()) == ["manifest.json", "withdrawn.json"]
     assert {name: (there / name).read_bytes() for name in DOCUMENTS} == beside
     assert verified(folder) == 0
-    assert b"r2" not in b"".join(beside.values())
     assert run("publish", folder) == 0
     assert verified(folder) == 0
+    package = json.loads((there / "datapackage.json").read_text())
+    assert list(package["reanon"]["releases"]) == ["r1", "r3"]
+    assert "r2" not in (there / "README.md").read_text()
+
+
+def test_the_dictionary_of_a_series_lists_the_files_of_every_release(folder: Path) -> None:
+    there = folder / "published" / "clinic"
+    package = json.loads((there / "datapackage.json").read_text())
+    assert list(package["reanon"]["releases"]) == ["r1", "r2"]
+    listed = {one["path"]: one["hash"] for one in package["resources"] if "path" in one}
+    assert {path.rpartition("/")[0] for path in listed} == {"r1", "r2"}
+    for path, digest in listed.items():
+        assert digest == f"sha256:{hashlib.sha256((there / path).read_bytes()).hexdigest()}"
+    data = {
+        f"{path.parent.name}/{path.name}"
+        for path in there.glob("r*/*.*")
+        if path.suffix in {".parquet", ".csv", ".sql"}
+    }
+    assert set(listed) == data
 
 
 def test_a_file_of_the_stewards_is_not_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,7 +87,7 @@ def test_the_view_joins_people_with_the_values_of_their_group(path: Path, monkey
     monkeypatch.chdir(path.parent / "published" / "clinic" / "r5")
     with duckdb.connect() as connection:
         connection.execute(Path("view.sql").read_text())
-        people, groups = connection.execute("SELECT sum(share), count(DISTINCT group_id) FROM release").fetchall()[0]
+        people, groups = connection.execute("SELECT sum(weight), count(DISTINCT group_id) FROM people").fetchall()[0]
     assert people == pytest.approx(len(pd.read_parquet("rows.parquet")))
     assert groups == pd.read_parquet("values.parquet")["group_id"].nunique()
 

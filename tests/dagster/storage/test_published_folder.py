@@ -112,7 +112,7 @@ def test_files_that_are_written_in_parts_are_those_of_the_whole_table(tmp_path: 
     release = Release(group, (np.arange(rows) % 3).astype(np.int32), Boxes(low, low + 5, np.zeros((1, 1000), np.int8)))
     auxiliary = Auxiliary(np.array([3], np.int32), np.array([2], np.int32))
     digests = write_files(tmp_path / "parts", Published(release, auxiliary), schema, ("parquet", "csv"))
-    assert list(digests) == ["table.parquet", "table.csv", "counterfeits.parquet", "counterfeits.csv"]
+    assert list(digests) == ["table.parquet", "table.csv", "counterfeits.parquet", "counterfeits.csv", "view.sql"]
     for name, table in published_tables(release, auxiliary, schema).items():
         parquet.write_table(table, tmp_path / f"{name}.parquet")
         csv.write_csv(table, tmp_path / f"{name}.csv")

@@ -134,6 +134,6 @@ def _refuse_undiverse_buckets(bucket: Int32, sensitive: Int32, ell: int) -> None
     if undiverse:
         raise Unpublishable(
             f"{counted(undiverse, 'bucket', 'buckets')} of {int(bucket.max()) + 1:,} would not be {ell}-diverse with "
-            f"cuts by quasi-identifiers; set on_batch: wait, or before the first release lower ell, or set bucket_size to "
-            f"more than the {int(np.bincount(bucket).min()):,} people of the smallest bucket"
+            f"cuts by quasi-identifiers; set on_batch: wait, or before the first release lower ell, or set bucket_size "
+            f"to more than the {int(np.bincount(bucket).min()):,} people of the smallest bucket"
         )

@@ -133,11 +133,14 @@ def compared(assets: SeriesAssets, environment: SeriesEnvironment, instance: dg.
 
 
 def end_dead_runs(assets: SeriesAssets, instance: dg.DagsterInstance) -> int:
-    """End the runs of a series whose process is gone, as after a reboot: they would hold the queue for ever."""
+    """End the runs of a series whose process is gone, as after a reboot: they would hold the queue for ever.
+
+    They end as canceled: a failed run would paint a release red of which nothing is wrong.
+    """
     started = instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED], tags={SERIES: assets.name}))
     dead = [run for run in started if is_gone(run.tags.get(TAG))]
     for run in dead:
-        instance.report_run_failed(run, "the process of this run is gone; what it has published stays, launch it again")
+        instance.report_run_canceled(run, "the process of this run is gone; what it published stays, launch it again")
     return len(dead)
 
 

@@ -148,9 +148,9 @@ def test_a_run_whose_process_is_gone_is_ended_and_one_that_works_is_not(maker: M
     told = {
         own: "STARTED",
         f"elsewhere {boot} {process} {begun}": "STARTED",
-        f"{node} {boot} {ended.pid} 1": "FAILURE",
-        f"{node} {boot} {process} 1": "FAILURE",  # another process has its number now
-        f"{node} another-boot {process} {begun}": "FAILURE",  # the machine was started again
+        f"{node} {boot} {ended.pid} 1": "CANCELED",
+        f"{node} {boot} {process} 1": "CANCELED",  # another process has its number now
+        f"{node} another-boot {process} {begun}": "CANCELED",  # the machine was started again
     }
     runs = {one: begin_run(maker, one) for one in told}
     tick(maker)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import dagster as dg
 
-from reanon_core.model.errors import ReanonError, counted
+from reanon_core.model.errors import ReanonError, Refused, counted
 from reanon_dagster.asset_checks.verdicts import check_name
 from reanon_dagster.assets.check_results import stored_results
 from reanon_dagster.assets.described import (
@@ -126,18 +126,24 @@ class Comparison:
 def compared(assets: SeriesAssets, environment: SeriesEnvironment, instance: dg.DagsterInstance) -> Comparison:
     """Dagster beside the ledger.
 
-    Raises: every error of ours.
+    Raises: every error of ours; Refused if a release is committed, and its files cannot be published yet.
     """
     series = assets.placed(environment)
-    return Comparison(assets, series, instance, read_view(series))
+    view = read_view(series)
+    if view.pending:
+        raise Refused("\n".join(view.pending))
+    return Comparison(assets, series, instance, view)
 
 
 def end_dead_runs(assets: SeriesAssets, instance: dg.DagsterInstance) -> int:
-    """End the runs of a series whose process is gone, as after a reboot: they would hold the queue for ever."""
+    """End the runs of a series whose process is gone, as after a reboot: they would hold the queue for ever.
+
+    They end as canceled: a failed run would paint a release red of which nothing is wrong.
+    """
     started = instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED], tags={SERIES: assets.name}))
     dead = [run for run in started if is_gone(run.tags.get(TAG))]
     for run in dead:
-        instance.report_run_failed(run, "the process of this run is gone; what it has published stays, launch it again")
+        instance.report_run_canceled(run, "the process of this run is gone; what it published stays, launch it again")
     return len(dead)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import dagster as dg
 
 from reanon_core.brakes import accepted_reason
-from reanon_core.model.errors import ReanonError
+from reanon_core.model.errors import ReanonError, Refused
 from reanon_dagster.asset_checks.verdicts import record_on_time, record_unaudited
 from reanon_dagster.assets.check_results import (
     changed_checks,
@@ -75,12 +75,9 @@ def build_release(assets: SeriesAssets) -> dg.AssetsDefinition:
         name = assets.series.calendar.release_of(context.partition_key) if context.has_partition_key else ""
         tags = {SERIES: assets.name, RELEASE: name, TAG: this_process()}
         context.instance.add_run_tags(context.run.run_id, {tag: text for tag, text in tags.items() if text})
-        asked = {one.name for one in context.selected_asset_check_keys}
         with refusals_as_failures(about=name):
             try:
-                for made in _ReleaseRun(assets, context, config, series_environment).results(sorted(asked)):
-                    if not isinstance(made, dg.AssetCheckResult) or made.check_name in asked:
-                        yield made
+                yield from _ReleaseRun(assets, context, config, series_environment).results()
             except ReanonError as error:
                 record_unaudited(context, key, error.redacted())
                 record_reason(context, key, "refused", error.redacted())
@@ -110,7 +107,15 @@ class _ReleaseRun:
         """Whether the release itself is asked for, and not only its checks."""
         return not self.config.look_only and self.key in self.context.selected_asset_keys
 
-    def results(self, checks: list[str]) -> Made:
+    @property
+    def checks(self) -> list[str]:
+        """The checks that are asked for."""
+        return sorted(one.name for one in self.context.selected_asset_check_keys)
+
+    def _asked(self, results: Iterator[dg.AssetCheckResult]) -> list[dg.AssetCheckResult]:
+        return [one for one in results if one.check_name in self.checks]
+
+    def results(self) -> Made:
         """The release and its checks: made, described again, or skipped with a reason.
 
         Raises: every error of ours.
@@ -122,7 +127,7 @@ class _ReleaseRun:
                 yield made
         except ReanonError as error:
             if not judged:
-                yield from refused_results(checks, self.key, error)
+                yield from self._asked(refused_results(self.checks, self.key, error))
             raise
 
     def _decided(self) -> Made:
@@ -150,11 +155,13 @@ class _ReleaseRun:
 
         Raises: OutOfOrder if the run says that it was withdrawn; Refused if its snapshot is another now.
         """
+        if view.pending:
+            raise Refused("\n".join(view.pending))
         if WITHDRAWN in self.context.run.tags:
             require_not_withdrawn(record)
         require_published_input(series, view, record)
         held = read_verdicts(series.private_folder, record.position)
-        judged = [*stored_results(self.key, series, view, record, held)]
+        judged = self._asked(stored_results(self.key, series, view, record, held))
         yield from self._published(series, record, judged, {**NOTHING_TO_DO, **changed_checks(series, held)})
 
     def _new(self, series: Series, name: str, today: date) -> Made:
@@ -177,7 +184,7 @@ class _ReleaseRun:
             )
         except ReanonError:
             if decided.candidate is not None:
-                yield from judged_results(self.key, series, view, decided.candidate)
+                yield from self._asked(judged_results(self.key, series, view, decided.candidate))
             raise
         if decided.candidate is None:  # another process has published it since the view was read
             found = read_view(series)
@@ -186,7 +193,7 @@ class _ReleaseRun:
                 raise AssertionError("there was nothing to do for a release that is not published")
             yield from self._again(series, found, record)
             return
-        judged = [*judged_results(self.key, series, view, decided.candidate)]
+        judged = self._asked(judged_results(self.key, series, view, decided.candidate))
         if self.publishes:
             more = {**remarks(decided.candidate), **peak_memory(), "Data Docs": str(decided.page)}
             yield from self._published(series, None, judged, more)

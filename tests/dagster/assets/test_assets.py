@@ -139,6 +139,18 @@ def test_in_a_backfill_a_release_whose_turn_has_not_come_is_skipped_and_says_wha
     assert run.tags["reanon/skipped"] == "release r2 waits for r1"
 
 
+def test_a_release_may_be_made_without_its_checks_being_asked_for(maker: Maker, tmp_path: Path) -> None:
+    release = dg.AssetSelection.assets(maker.key("release")).without_checks()
+    definitions = series_definitions(maker.path)
+    alone = dg.define_asset_job("alone", selection=release)
+    job = dg.Definitions.merge(definitions, dg.Definitions(jobs=[alone])).resolve_job_def("alone")
+    for _ in range(2):
+        result = job.execute_in_process(partition_key="r1", instance=maker.instance, run_config=QUIET)
+        assert result.success
+        assert checked(result) == {}
+    assert published(tmp_path) == ["r1"]
+
+
 def test_the_checks_of_a_release_alone_publish_nothing_and_are_the_stored_ones_of_a_published_release(
     maker: Maker, tmp_path: Path
 ) -> None:

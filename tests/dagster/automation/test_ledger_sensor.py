@@ -1,5 +1,6 @@
 """The sensor that keeps Dagster in agreement with the ledger, and ends runs whose process is gone."""
 
+import errno
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from reanon_dagster.releasing.release_order import Status, statuses
 from reanon_dagster.releasing.series_view import read_view
 from reanon_dagster.resources import ENVIRONMENT
 from reanon_dagster.series.series_file import load_series
+from reanon_dagster.storage import published_folder
 
 COLOURS = {Status.PUBLISHED: "MATERIALIZED", Status.WITHDRAWN: "FAILED", Status.REFUSED: "FAILED"}
 
@@ -148,9 +150,9 @@ def test_a_run_whose_process_is_gone_is_ended_and_one_that_works_is_not(maker: M
     told = {
         own: "STARTED",
         f"elsewhere {boot} {process} {begun}": "STARTED",
-        f"{node} {boot} {ended.pid} 1": "FAILURE",
-        f"{node} {boot} {process} 1": "FAILURE",  # another process has its number now
-        f"{node} another-boot {process} {begun}": "FAILURE",  # the machine was started again
+        f"{node} {boot} {ended.pid} 1": "CANCELED",
+        f"{node} {boot} {process} 1": "CANCELED",  # another process has its number now
+        f"{node} another-boot {process} {begun}": "CANCELED",  # the machine was started again
     }
     runs = {one: begin_run(maker, one) for one in told}
     tick(maker)
@@ -165,6 +167,23 @@ def begin_run(maker: Maker, process: str) -> str:
         job, tags={TAG: process, SERIES: "clinic"}, status=dg.DagsterRunStatus.STARTED
     )
     return run.run_id
+
+
+def test_a_disk_that_is_full_after_the_commit_leaves_a_red_release_until_its_files_are_out(
+    maker: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(published_folder, "move_to_public", full)
+        for _ in range(2):
+            assert "No space left on device" in maker.refusal("r1")
+        assert "No space left on device" in tick(maker)
+        assert colours(maker)["r1"] == "FAILED"
+    tick(maker)
+    assert colours(maker) == ledger(maker)
+    assert colours(maker)["r1"] == "MATERIALIZED"
 
 
 def test_the_button_reports_the_same_as_the_sensor(maker: Maker) -> None:

@@ -22,7 +22,14 @@ PAGES = {
     "lineage": (f"{GROUP}/steady/lineage", ("snapshot", "state", "release", "evidence", "filled", "DuckDB")),
     "release": (
         "/assets/steady/release",
-        ("what anyone may download", "Row count", "age_min", "This asset depends on earlier partitions of itself"),
+        (
+            "what anyone may download",
+            "Row count",
+            "age_min",
+            "reanon/role: sensitive",
+            "non-nullable",
+            "This asset depends on earlier partitions of itself",
+        ),
     ),
     "partition": (
         "/assets/steady/release?view=partitions&partition=2024-05",
@@ -77,6 +84,13 @@ def test_which_release_failed_and_why_is_read_after_one_click_in_the_lineage(ser
     assert "Stack" not in text
     assert "Traceback" not in text
     picture(page, "checks-after-a-fault")
+
+
+def test_the_events_of_the_partition_that_failed_have_the_sentence(server: Server, page: Page) -> None:
+    page.open(f"{server.url}/assets/faulty/release?view=partitions&partition=2024-04-30")
+    page.click("View all historical events (1)")
+    page.show("refused", "patient must be unique in a snapshot")
+    picture(page, "events-after-a-fault")
 
 
 def test_the_page_of_the_partition_that_failed_leads_to_the_sentence(server: Server, page: Page) -> None:

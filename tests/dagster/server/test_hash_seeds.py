@@ -67,6 +67,15 @@ def test_releases_in_reverse_run_in_order_stop_at_a_fault_go_on_and_may_be_run_a
     }
 
 
+@pytest.mark.slow  # time windows like those of months
+def test_ticks_of_a_cron_expression_run_in_order_too(tmp_path: Path) -> None:
+    ticks = ["2024-01-15", "2024-02-01", "2024-02-15", "2024-03-01"]
+    told = drill(tmp_path, "{cron: '0 6 1,15 * *', first: 2024-01-10}", ticks, 3)
+    assert told["first"]["runs"] == [*([tick, "SUCCESS"] for tick in ticks[:2]), [ticks[2], "FAILURE"]]
+    assert told["again"]["runs"] == [[tick, "SUCCESS"] for tick in ticks]
+    assert told["again"]["colours"] == dict.fromkeys(ticks, "MATERIALIZED")
+
+
 def test_names_run_in_the_order_of_the_list_and_none_after_a_fault_is_red(tmp_path: Path) -> None:
     told = drill(tmp_path, f"{{names: [{', '.join(NAMES)}]}}", NAMES, 1)
     keys = ["r1", "r2", "~003 r10", "~004 r11"]

@@ -42,8 +42,8 @@ LEGEND = (
     "intersection)"
 )
 ONE_DRAW = (
-    "this is one random draw: withheld people and counterfeits differ from run to run, and the real releases may have "
-    "several times as many; rehearse more than once to see how much"
+    "this is one random draw: withheld people, counterfeits and the error differ from run to run, and the real "
+    "releases may have several times as many; rehearse more than once to see how much"
 )
 PROJECTED = (
     "projected releases have no snapshot: they repeat the churn between two of the latest snapshots with people drawn "

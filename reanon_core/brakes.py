@@ -1,4 +1,4 @@
-"""Brakes: a snapshot that looks like the wrong table is refused until the steward accepts it, with a reason.
+"""Brakes: what looks like the wrong table, or loses much, is refused until the steward accepts it, with a reason.
 
 Each function gets numbers and values and returns a brake, or None if the snapshot does not trip it.
 """

@@ -230,7 +230,7 @@ def _outside(column: QuasiIdentifier, codes: Int64, valid: Bool | None) -> list[
             column.name,
             f"lie in its domain, from {first} to {last}",
             examples(shown, int(outside.sum())),
-            "correct the data, or widen the domain by whole bins",
+            "correct the data, write it as the nearest value of the domain, or widen the domain by whole bins",
         )
     ]
 

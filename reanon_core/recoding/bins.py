@@ -110,7 +110,7 @@ def notes_on_bins(found: Extremes, schema: Schema) -> tuple[str, ...]:
 
 
 def keeps_bins(column: QuasiIdentifier, before: QuasiIdentifier) -> bool:
-    """Whether every code of the column as it was before has the bin that it had.
+    """Whether every code of the column as it was before has the bin that it had: earlier releases are judged by it too.
 
     Requires: a domain or a taxonomy that has grown, and nothing else. Bins repeat, so those near the ends show it.
     """

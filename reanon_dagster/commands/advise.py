@@ -24,7 +24,7 @@ from reanon_dagster.lab.advice_grid import Cell, Measured, asked, cells, measure
 from reanon_dagster.lab.applicability import ADVERSARIES, Applicability, TableFacts, applicability, table_facts
 from reanon_dagster.lab.snapshots_on_disk import gap_remarks, snapshots_on_disk
 from reanon_dagster.releasing.judged_candidate import Progress
-from reanon_dagster.releasing.query_error import MEANING, RELATIONS_MEANING, percentage, whole_percent
+from reanon_dagster.releasing.query_error import MEANING, RELATIONS_MEANING, loss, percentage, whole_percent
 from reanon_dagster.series.series import Series
 from reanon_dagster.series.series_file import load_series
 from reanon_dagster.sources.snapshot_location import missing
@@ -196,7 +196,7 @@ def _grid_row(one: Measured) -> tuple[str, ...]:
         f"{one.withheld:,.0f}",
         "" if one.query_error is None else percentage(one.query_error),
         whole_percent(one.relations),
-        "" if one.lost is None else f"-{whole_percent(one.lost)}",
+        loss(one.lost),
         f"{one.exposed:,}",
         "" if end is None else f"{end.release}{' (projected)' if end.projected else ''}: {end.why.split('; ')[0]}",
     )

@@ -21,6 +21,7 @@ from reanon_dagster.releasing.query_error import (
     MEANING,
     RELATIONS_MEANING,
     VALUES_MEANING,
+    loss,
     percentage,
     value_sentences,
     whole_percent,
@@ -42,8 +43,8 @@ LEGEND = (
     "intersection)"
 )
 ONE_DRAW = (
-    "this is one random draw: withheld people and counterfeits differ from run to run, and the real releases may have "
-    "several times as many; rehearse more than once to see how much"
+    "this is one random draw: withheld people, counterfeits and the error differ from run to run, and the real "
+    "releases may have several times as many; rehearse more than once to see how much"
 )
 PROJECTED = (
     "projected releases have no snapshot: they repeat the churn between two of the latest snapshots with people drawn "
@@ -163,8 +164,8 @@ def _row(one: RehearsedRelease) -> tuple[str, ...]:
     error = "" if one.utility.error is None else percentage(one.utility.error)
     numbers = (sum(one.withheld.values()), one.counterfeits, one.dirty)
     exposed = "" if one.exposed is None else f"{one.exposed:,}"
-    lost = "" if one.utility.lost is None else f"-{whole_percent(one.utility.lost)}"
-    measured = (error, whole_percent(one.utility.relations), lost, exposed, f"{one.seconds:.2f}")
+    kept, lost = whole_percent(one.utility.relations), loss(one.utility.lost)
+    measured = (error, kept, lost, exposed, f"{one.seconds:.2f}")
     return (name, result, f"{one.people:,}", *(f"{n:,}" for n in numbers), *measured)
 
 

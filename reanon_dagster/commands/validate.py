@@ -15,6 +15,7 @@ from reanon_core.model.errors import (
 )
 from reanon_dagster.commands.output import progress, say, warn, warn_of_caution, warn_of_notes, warn_of_refusal
 from reanon_dagster.commands.private_output import require_json_place, write_json_file
+from reanon_dagster.lab.advice import LITTLE_LOST, MOSTLY_KEPT
 from reanon_dagster.releasing.candidate import Candidate
 from reanon_dagster.releasing.gate import require_acceptable
 from reanon_dagster.releasing.query_error import value_sentences
@@ -84,6 +85,9 @@ def _validate_release(series: Series, view: SeriesView, release: str, answer: di
     say(f"{series.name}: {candidate.utility}", quiet=quiet)
     for sentence in value_sentences(candidate.utility.counts):
         say(f"{series.name}: {sentence}", quiet=quiet)
+    worth = candidate.utility
+    if not view.records and ((worth.relations or 1) < MOSTLY_KEPT or (worth.lost or 0) > LITTLE_LOST):
+        say(f"{series.name}: `reanon advise` says which m costs little; the first release freezes it", quiet=quiet)
     say(
         f"{series.name}: this was one release; `reanon rehearse` tries every snapshot on the disk and what may follow",
         quiet=quiet,

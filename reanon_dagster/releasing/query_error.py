@@ -137,6 +137,11 @@ def typical_count(error: float | None) -> str:
     return f"a typical count is off by {percentage(error)}"
 
 
+def loss(share: float | None) -> str:
+    """What the worst value loses, for a table: -12%, 0%; nothing if that is not known."""
+    return "" if share is None else f"{-round(100 * share):,}%"
+
+
 def whole_percent(share: float | None) -> str:
     """A share without decimals: 94%, -3%; nothing if there is none."""
     return "" if share is None else f"{round(100 * share):,}%"

@@ -134,7 +134,7 @@ def test_at_most_five_values_are_shown_of_a_problem():
     said = sentence(encode(numeric(domain=(0, 9)), np.arange(20, 28)))
     assert said == (
         "age (20, 21, 22, 23, 24 and 3 more in 8 rows) must lie in its domain, from 0 to 9; "
-        "correct the data, or widen the domain by whole bins"
+        "correct the data, write it as the nearest value of the domain, or widen the domain by whole bins"
     )
 
 

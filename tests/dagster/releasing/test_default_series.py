@@ -211,6 +211,11 @@ def test_a_value_that_loses_much_stops_the_release_until_somebody_accepts_it(
     assert main(["publish", str(path), "--accept-drift", "a wave of flu", "--quiet"]) == 0
     published = (path.parent / "published" / "clinic" / "r1" / "manifest.json").read_text(encoding="utf-8")
     assert "a wave of flu" not in published
+    public = [one for one in (path.parent / "published").rglob("*") if one.suffix in {".json", ".md", ".html"}]
+    assert public  # what is lost, and of which value, is nowhere in them
+    assert not [
+        one for one in public for word in ("share_changed", "is lost", "would be lost") if word in one.read_text()
+    ]
 
 
 def wave(share: float, size: int = 100) -> list[pd.DataFrame]:

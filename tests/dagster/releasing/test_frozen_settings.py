@@ -110,7 +110,9 @@ def test_an_order_and_a_taxonomy_may_grow_where_nothing_moves(
         ("[0, 109]", "[-2, 109]", 0),
         ("[0, 109]", "[-1, 109]", 1),
         ("[0, 109]", "[0, 107]", 1),
-        ("[0, 110]", "[0, 111]", 1),  # the last bin had what was left over
+        ("[0, 110]", "[0, 111]", 1),  # what was left over belonged to the last bin
+        ("[0, 110]", "[0, 112]", 1),
+        ("[0, 107]", "[0, 108]", 1),  # the last bin takes what is left over
     ],
 )
 def test_a_domain_may_grow_by_whole_bins(tmp_path: Path, first: str, domain: str, code: int) -> None:

@@ -188,7 +188,7 @@ Xenia-Secret,230,80.55,maybe,
         ("name (1 id more than once, in rows 1 and 2) must be unique in a snapshot; a snapshot has one row per person"),
         (
             "age (230 in 1 row) must lie in its domain, from 0 to 120; "
-            "correct the data, or widen the domain by whole bins"
+            "correct the data, write it as the nearest value of the domain, or widen the domain by whole bins"
         ),
         "weight ('heavy' in 1 row) must be numbers",
         (

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from reanon_core.model.errors import Refused
 from reanon_dagster.partitions import CRON, partitions_of
-from reanon_dagster.release_reader import published_tables
+from reanon_dagster.release_reader import open_release, published_tables
 from reanon_dagster.series.calendar import RegularCalendar
 from reanon_dagster.series.series_file import load_series
 
@@ -38,15 +38,21 @@ def each_release() -> dg.AutomationCondition[Any]:
     return condition.missing() & ~waits
 
 
+PEOPLE = "people"
+"""The table that every release has: `open_release(folder).people()`."""
+
+
 class PublishedReleases(dg.ConfigurableIOManager):
-    """Loads the published table of `release` for an asset below it, from the public files alone.
+    """Loads a table of `release` for an asset below it, from the public files alone.
 
     The type of the parameter decides what it gets: a DataFrame of pandas or polars, a relation of DuckDB, or an Arrow
     table. A run of several partitions gets one for each, by the name of the release.
     """
 
     series: str = Field(description="The series file, or its folder.")
-    table: str = Field(default="table", description="table, rows, values or counterfeits.")
+    table: str = Field(
+        default=PEOPLE, description="people, in either form; or a file: table, rows, values, counterfeits."
+    )
 
     def load_input(self, context: dg.InputContext) -> Any:
         """The table of the release, or of each release.
@@ -58,7 +64,10 @@ class PublishedReleases(dg.ConfigurableIOManager):
         found = {}
         for key in context.asset_partition_keys:
             release = series.calendar.release_of(key)
-            tables = published_tables(series.published_folder / release)
+            folder = series.published_folder / release
+            tables = published_tables(folder)
+            if tables and self.table == PEOPLE:
+                tables[PEOPLE] = open_release(folder).people().to_arrow()
             if self.table not in tables:
                 has = f"; it has {', '.join(tables)}" if tables else ": it is not published, or was withdrawn"
                 raise Refused(f"release {release} of {series.name} has no {self.table}{has}")

@@ -1,4 +1,4 @@
-"""Diverse buckets: cut the people again and again where the two sides together lose least."""
+"""Cuts of people where the two sides together lose least."""
 
 from typing import NamedTuple
 
@@ -11,61 +11,55 @@ from reanon_core.model.arrays import Bool, Int32, Int64
 FORBIDDEN = -1
 
 
-class CutRule(NamedTuple):
-    """What both sides of a cut must satisfy."""
+class Nodes(NamedTuple):
+    """Rows that may be cut: those of a node lie together in every order."""
 
-    ell: int
-    """No sensitive value in more than one of ell rows; 0 ignores the sensitive values."""
-    least: int
-    """The smallest number of rows on a side."""
+    begin: Int64  # [nodes]
+    end: Int64  # [nodes]
+    least: Int64  # [nodes, d] the least number of rows on either side of a cut on each attribute
 
 
 @compiled
-def diverse_buckets(space: Space, orders: Int32, sensitive: Int32, values: int, rule: CutRule) -> tuple[Int32, int]:
-    """The bucket of each row and the number of buckets.
+def cut_nodes(
+    space: Space, orders: Int32, nodes: Nodes, sensitive: Int32, values: int, ell: int
+) -> tuple[Int32, Int64]:
+    """Cut each node where the two sides together lose least: the attribute of each cut, and the rows on its left.
 
-    `orders` [d, n] lists the rows in ascending order of each attribute.
+    `orders` [d, n] lists the rows of each node in ascending order of each attribute, and so it does with those of the
+    two sides afterwards. `ell` allows no sensitive value in more than one of ell rows of a side; 0 looks at none. A
+    node that has no cut has the attribute -1.
     """
     attributes, rows = space.codes.shape
-    bucket = np.zeros(rows, dtype=np.int32)
-    buckets = 0
-    order = orders.copy()  # the rows of a node lie together in every order
-    moved = np.empty(rows, dtype=np.int32)
-    is_right = np.zeros(rows, dtype=np.bool_)
-    counts = np.zeros(max(1, values), dtype=np.int64)
-    losses = np.zeros(rows + 1, dtype=np.int64)
-    stack = [(0, rows)] if rows else [(0, 0)][:0]
-    while len(stack):
-        begin, end = stack.pop()
+    moved, is_right = np.empty(rows, dtype=np.int32), np.zeros(rows, dtype=np.bool_)
+    counts, losses = np.zeros(max(1, values), dtype=np.int64), np.zeros(rows + 1, dtype=np.int64)
+    cut, left = np.full(len(nodes.begin), -1, dtype=np.int32), np.zeros(len(nodes.begin), dtype=np.int64)
+    for node in range(len(nodes.begin)):
+        begin, end = nodes.begin[node], nodes.end[node]
         best = np.int64(-1)
-        best_balance, best_attribute, best_place = 0, -1, 0
-        whole = (end - begin) * _rows_loss(order[0, begin:end], space)
+        best_balance, best_attribute, best_place = 0, -1, np.int64(0)
+        whole = (end - begin) * _rows_loss(orders[0, begin:end], space)
         for attribute in range(attributes):
-            mine = order[attribute, begin:end]
+            mine = orders[attribute, begin:end]
             if space.codes[attribute, mine[0]] == space.codes[attribute, mine[-1]]:
                 continue
-            cuts = _mark_cuts(mine, attribute, space, rule, losses)
+            cuts = _mark_cuts(mine, attribute, space, nodes.least[node, attribute], losses)
             for direction in (1, -1):
                 if cuts:
-                    cuts = _add_side_losses(mine, direction, space, sensitive, rule, counts, losses)
+                    cuts = _add_side_losses(mine, direction, space, sensitive, ell, counts, losses)
             if not cuts:
                 continue
             place, gain = _best_cut(losses[: len(mine)], whole)
             balance = min(place, len(mine) - place)
             if place and (gain > best or (gain == best and balance > best_balance)):
-                best, best_balance, best_attribute, best_place = gain, balance, attribute, place
+                best, best_balance, best_attribute, best_place = gain, balance, attribute, np.int64(place)
         if best_attribute < 0:
-            for at in range(begin, end):
-                bucket[order[0, at]] = buckets
-            buckets += 1
             continue
+        cut[node], left[node] = best_attribute, best_place
         for at in range(begin, end):
-            is_right[order[best_attribute, at]] = at - begin >= best_place
+            is_right[orders[best_attribute, at]] = at - begin >= best_place
         for attribute in range(attributes):
-            _partition(order[attribute, begin:end], is_right, moved)
-        stack.append((begin + best_place, end))
-        stack.append((begin, begin + best_place))
-    return bucket, buckets
+            _partition(orders[attribute, begin:end], is_right, moved)
+    return cut, left
 
 
 @compiled
@@ -91,7 +85,7 @@ def _child_depth(low: int, high: int, tree: Int32, depth: int) -> int:
 
 
 @compiled
-def _mark_cuts(mine: Int32, attribute: int, space: Space, rule: CutRule, losses: Int64) -> int:
+def _mark_cuts(mine: Int32, attribute: int, space: Space, least: int, losses: Int64) -> int:
     """Set losses to 0 at the places where a cut may lie, and to FORBIDDEN elsewhere; returns how many may.
 
     A cut lies between two values of an ordered attribute, or between two children of the lowest node over all rows.
@@ -100,7 +94,7 @@ def _mark_cuts(mine: Int32, attribute: int, space: Space, rule: CutRule, losses:
     depth = _child_depth(codes[mine[0]], codes[mine[-1]], tree, space.depths[attribute])
     losses[:size] = FORBIDDEN
     cuts = 0
-    for place in range(max(1, rule.least), size - rule.least + 1):
+    for place in range(max(1, least), size - max(1, least) + 1):
         here, there = codes[mine[place - 1]], codes[mine[place]]
         if here != there if depth < 0 else tree[depth, here] != tree[depth, there]:
             losses[place] = 0
@@ -110,14 +104,14 @@ def _mark_cuts(mine: Int32, attribute: int, space: Space, rule: CutRule, losses:
 
 @compiled
 def _add_side_losses(
-    mine: Int32, direction: int, space: Space, sensitive: Int32, rule: CutRule, counts: Int64, losses: Int64
+    mine: Int32, direction: int, space: Space, sensitive: Int32, ell: int, counts: Int64, losses: Int64
 ) -> int:
     """Add the loss of one side, times its number of rows, at every place; FORBIDDEN where the side is not diverse.
 
     The side grows from the left with `direction` 1, from the right with -1. `counts` is all zeros before and after.
     Returns how many cuts are still allowed.
     """
-    codes, ell = space.codes, rule.ell
+    codes = space.codes
     first, edge = (0, 0) if direction > 0 else (len(mine) - 1, len(mine))
     low, high = codes[:, mine[first]].copy(), codes[:, mine[first]].copy()
     most, cuts = np.int64(0), 0

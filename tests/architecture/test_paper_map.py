@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+from architecture.paper_items import ITEMS
 
 ROOT = Path(__file__).parents[2]
 MAPS = sorted((ROOT / "reanon_core" / "techniques").glob("*/PAPER.md"))
-KINDS = "Definitions?|Lemmas?|Figures?|Sections?|Algorithms?|Theorems?|Examples?|Tables?"
+KINDS = "Definitions?|Lemmas?|Figures?|Sections?|Algorithms?|Theorems?|Examples?|Tables?|Listings?"
 TAG = re.compile(rf"Paper: \[([A-Z]+\d*)\] ((?:{KINDS}) [\d.]+)")
 LISTED = re.compile(rf"({KINDS.replace('s?', '')})s? (\d[\d.]*(?:(?:,| and| to) \d[\d.]*)*)")
 ROW = re.compile(r"^\| ([^|]+) \| ([^|]+) \| `([\w.]+)` \| `([\w/.:]+)` \|$", re.MULTILINE)
@@ -28,6 +29,27 @@ def tags() -> dict[str, set[str]]:
         for key, item in TAG.findall(path.read_text()):
             found.setdefault(key, set()).add(item.rstrip(".").replace("Definitions", "Definition"))
     return found
+
+
+def numbers_of(numbers: str) -> list[str]:
+    """`1, 2 and 4`, or `3.1 to 3.3`, number by number."""
+    named = re.findall(r"\d+(?:\.\d+)*", numbers)
+    if " to " in numbers and len(named) == 2:
+        *room, first = named[0].split(".")
+        return [".".join([*room, str(n)]) for n in range(int(first), int(named[1].split(".")[-1]) + 1)]
+    return named
+
+
+@pytest.mark.parametrize("path", [path for path in MAPS if key_of(path) in ITEMS], ids=lambda path: path.parent.name)
+def test_every_numbered_item_of_the_paper_has_a_line(path: Path) -> None:
+    first = [line.split("|")[1] for line in path.read_text().splitlines() if line.startswith("| ")]
+    listed = {(kind, number) for cell in first for kind, found in LISTED.findall(cell) for number in numbers_of(found)}
+    wanted = {(kind, number) for kind, numbers in ITEMS[key_of(path)].items() for number in numbers}
+    assert not wanted - listed, sorted(wanted - listed)
+
+
+def test_every_paper_has_its_list_of_items() -> None:
+    assert {key_of(path) for path in MAPS} - set(ITEMS) == {"LDR06"}
 
 
 def resolve(symbol: str) -> object:
@@ -79,11 +101,7 @@ def items_of(text: str, key: str) -> set[str]:
         if not part.startswith(f"[{key}]"):
             continue
         for kind, numbers in LISTED.findall(part.split("\n\n")[0]):
-            named = re.findall(r"\d+(?:\.\d+)*", numbers)
-            if " to " in numbers and len(named) == 2:
-                *room, first = named[0].split(".")
-                named = [".".join([*room, str(n)]) for n in range(int(first), int(named[1].split(".")[-1]) + 1)]
-            found |= {f"{kind} {number}" for number in named}
+            found |= {f"{kind} {number}" for number in numbers_of(numbers)}
     return found
 
 

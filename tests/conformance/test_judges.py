@@ -126,7 +126,7 @@ def ledgers_for(attack: str) -> tuple[Ledger, Ledger]:
     if attack == "background":
         return drifting("mondrian", {"k": 2, "ell": 2}), drifting("js-reduce", {"k": 10, "t": 0.3, "j": 0.3})
     if attack == "worlds":  # every world is looked at, so people are few, and nobody is invented
-        one_bucket = {"ell": 2, "buckets": "qi-only", "bucket_size": 8}
+        one_bucket = {"ell": 2, "buckets": "blind", "bucket_size": 8}
         technique, few = build_technique("sequential", one_bucket), snapshots(8, 1) * 4
         return tuple(replay(technique, few, np.random.default_rng(1), memory=memory) for memory in (False, True))
     tiny = {"people": 10, "releases": 2} if attack == "risk" else {}

@@ -29,7 +29,7 @@ OPTIONS: dict[str, list[dict[str, object]]] = {
     ],
     "bpg": [{"k": 2, "ell": 2}, {"k": 2, "ell": 2, "reserve": 1}, {"k": 2, "ell": 2, "reserve": 1, "variant": "ghost"}],
     "js-reduce": [{"k": 2, "t": 0.9, "j": 2.0}, {"k": 2, "t": 0.9, "j": 2.0, "leftovers": "suppress"}],
-    "sequential": [{"ell": 2, "on_delete": "defer"}, {"ell": 2, "worlds": "ring"}, {"ell": 2, "buckets": "qi-only"}],
+    "sequential": [{"ell": 2, "on_delete": "defer"}, {"ell": 2, "worlds": "ring"}, {"ell": 2, "bucket_size": 8}],
     "mondrian": [{"k": 2, "ell": 2}, {"k": 3, "ell": 2, "cuts": "relaxed"}],
 }
 EPISODES = {"on_sensitive_change": "episode"}

@@ -12,7 +12,7 @@ WITH_LINEAR = (*ATTACKS, "linear")
 """linear is pinned where all groups that people share show the same values."""
 TINY_ATTACKS = (*ATTACKS, "risk", "worlds")
 BUCKETED = {"balancing": "filled", "not_eligible": "refuse", "regions": "none"}
-NAMED = {"m-invariance": BUCKETED, "cor-split": BUCKETED, "sequential": {"buckets": "mondrian"}}
+NAMED = {"m-invariance": BUCKETED, "cor-split": BUCKETED, "sequential": {"buckets": "least-loss"}}
 """The options that a series names unless it is one of today's defaults, so that another default changes no bytes."""
 
 TREE = "".join(f"{leaf},{parent},any\n" for leaf, parent in EDUCATION.items())

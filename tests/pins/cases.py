@@ -172,7 +172,7 @@ SEQUENTIAL = (
     Case("seq-ring", "sequential, ell: 4, worlds: ring, loss: em", (AGE, SCHOOL, GENDER), crowd=STAYING, more=CSV),
     Case(
         "seq-leavers",
-        "sequential, ell: 2, buckets: qi-only, bucket_size: 20, on_delete: defer, on_batch: wait",
+        "sequential, ell: 2, buckets: blind, bucket_size: 20, on_delete: defer, on_batch: wait",
         (AGE, ZIP, JOB),
         crowd=Crowd(size=120, leave=8, back=0, moving=0, aging=False, join=24, late_skew=58, seed=17),
     ),

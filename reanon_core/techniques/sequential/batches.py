@@ -1,6 +1,6 @@
 """[ST15] Algorithm 1: the worlds of a batch of new people, if the batch is diverse enough."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,12 +11,17 @@ from reanon_core.kernels.siphash import fresh_key, siphash_words
 from reanon_core.model.arrays import Int32, Int64
 from reanon_core.model.errors import Unpublishable, counted
 from reanon_core.techniques.sequential.admission import Admission
+from reanon_core.techniques.sequential.buckets import (
+    BlindSize,
+    FixedSize,
+    cut_buckets,
+    mondrian_buckets,
+    space_of,
+)
 from reanon_core.techniques.sequential.worlds import (
     Worlds,
-    buckets_of,
     order_by_value,
     ring_worlds,
-    space_of,
     symmetric_worlds,
 )
 
@@ -65,7 +70,7 @@ def batch_of(admission: Admission, settings: "Sequential") -> Batch | None:
 
     Paper: [ST15] Algorithm 1, Step 2.
 
-    Raises: NotDiverse; Unpublishable if a bucket of qi-only cuts is not diverse.
+    Raises: NotDiverse; Unpublishable if a bucket of blind cuts is not diverse.
     """
     snapshot, new, extent = admission.snapshot, np.flatnonzero(admission.new), admission.state.extent
     if not len(new):
@@ -84,35 +89,20 @@ def batch_of(admission: Admission, settings: "Sequential") -> Batch | None:
         )
     present = np.flatnonzero(~snapshot.absent)
     columns = tuple(snapshot.schema.quasi_identifiers[at] for at in present)
-    space = space_of(columns, snapshot.qi[np.ix_(present, new)], extent[:, present])
+    qi, extent = snapshot.qi[np.ix_(present, new)], extent[:, present]
+    space = space_of(columns, qi, extent)
     if settings.buckets == "mondrian":
-        return Batch(snapshot.persons[new], sensitive, space, buckets_of(space, sensitive, ell=ell, least=ell))
-    least = settings.bucket_size or (8 * ell if settings.buckets == "qi-only" else blind_size(counts, ell))
-    bucket = buckets_of(space, sensitive, ell=0, least=least)
-    if _undiverse(bucket, sensitive, ell) and settings.on_batch == "wait":
-        return None
-    _refuse_undiverse_buckets(bucket, sensitive, ell, least)
+        bucket = mondrian_buckets(qi, sensitive, replace(snapshot.schema, quasi_identifiers=columns), extent, ell)
+    elif settings.buckets == "least-loss":
+        bucket = cut_buckets(space, sensitive, FixedSize(ell, len(columns)), ell=ell)
+    else:
+        size = settings.bucket_size
+        rule = BlindSize(ell, len(columns)) if size is None else FixedSize(size, len(columns))
+        bucket = cut_buckets(space, sensitive, rule)
+        if _undiverse(bucket, sensitive, ell) and settings.on_batch == "wait":
+            return None
+        _refuse_undiverse_buckets(bucket, sensitive, ell)
     return Batch(snapshot.persons[new], sensitive, space, bucket)
-
-
-def blind_size(counts: Int64, ell: int) -> int:
-    """The least number of people in a bucket such that buckets are seldom undiverse, from the counts of the batch.
-
-    With f the share of the most frequent value, a bucket may hold it 1 / (ell f) times as often as the batch does. Two
-    terms make that likely: 16 ell^2 f / (1 - ell f)^2 people keep chance within four standard deviations, and a share
-    2 (ell f)^2 of the batch leaves room for values that depend on quasi-identifiers. The constants are measured
-    (docs/techniques/sequential.md), not derived (departure D10).
-
-    Requires: the counts are diverse.
-    Ensures: no arrangement of the values over the people of the batch changes the number.
-    """
-    rows, top = int(counts.sum()), int(counts.max())
-    slack = rows - ell * top
-    if slack == 0:
-        return rows
-    by_chance = -(-16 * ell**2 * top * rows // slack**2)
-    by_dependence = -(-2 * (ell * top) ** 2 // rows)
-    return min(rows, max(8 * ell, by_chance, by_dependence))
 
 
 def draw_worlds(batch: Batch, settings: "Sequential", rng: np.random.Generator) -> Worlds:
@@ -138,11 +128,12 @@ def _undiverse(bucket: Int32, sensitive: Int32, ell: int) -> int:
     return int((most * ell > np.bincount(bucket, minlength=len(most))).sum())
 
 
-def _refuse_undiverse_buckets(bucket: Int32, sensitive: Int32, ell: int, least: int) -> None:
+def _refuse_undiverse_buckets(bucket: Int32, sensitive: Int32, ell: int) -> None:
     """Refuse buckets that are not diverse, which cuts by quasi-identifiers alone cannot avoid."""
     undiverse = _undiverse(bucket, sensitive, ell)
     if undiverse:
         raise Unpublishable(
             f"{counted(undiverse, 'bucket', 'buckets')} of {int(bucket.max()) + 1:,} would not be {ell}-diverse with "
-            f"cuts by quasi-identifiers down to {least} people; raise bucket_size, lower ell, or set on_batch: wait"
+            f"cuts by quasi-identifiers; set bucket_size to more than the {int(np.bincount(bucket).min()):,} people of "
+            f"the smallest bucket, lower ell, or set on_batch: wait"
         )

@@ -33,7 +33,7 @@ FIT = Fit(
 )
 """For which tables sequential is made."""
 WorldKind = Literal["symmetric", "ring"]
-Buckets = Literal["blind", "qi-only", "mondrian"]
+Buckets = Literal["blind", "least-loss", "mondrian"]
 Approach = Literal["sequential", "non-sequential", "homogeneous"]
 BatchRule = Literal["refuse", "wait"]
 DeleteRule = Literal["refuse", "defer"]
@@ -79,11 +79,12 @@ class Sequential:
     loss: Loss = "lm"
     """The loss that a release minimizes: lm (the loss metric, in codes) or em (the entropy measure, in bits)."""
     buckets: Buckets = "blind"
-    """How people are divided into buckets: by quasi-identifiers alone (blind, qi-only), so that a reader of the source
-    learns nothing from the cuts, or by cuts that consider sensitive values (mondrian)."""
+    """How people are divided into buckets: by quasi-identifiers alone (blind), so that a reader of the source learns
+    nothing from the cuts; or by cuts that sensitive values decide on too: the best ones (least-loss), or those of the
+    paper (mondrian)."""
     bucket_size: int | None = None
-    """blind, qi-only: the least number of people in a bucket. The default of blind follows from how frequent values are
-    among the new people, that of qi-only is 8 ell. Larger buckets are refused less often."""
+    """blind: the least number of people in a bucket. Left out, it follows from how frequent values are, bucket by
+    bucket. Larger buckets are refused less often."""
     approach: Approach = "sequential"
     """How releases are generalized: each by itself (sequential), or, for comparison, as projections of one table."""
     on_batch: BatchRule = "refuse"
@@ -101,8 +102,8 @@ class Sequential:
         size = self.bucket_size
         if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 2):
             problems.append(Problem("bucket_size", "be a whole number of at least 2", str(size)))
-        if size is not None and self.buckets == "mondrian":
-            problems.append(Problem("bucket_size", "be left out if buckets is mondrian", str(size)))
+        if size is not None and self.buckets != "blind":
+            problems.append(Problem("bucket_size", f"be left out if buckets is {self.buckets}", str(size)))
         for option, allowed in (
             ("worlds", WorldKind),
             ("loss", Loss),

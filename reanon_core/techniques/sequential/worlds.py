@@ -5,12 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from reanon_core.kernels.closures import Space
-from reanon_core.kernels.diverse_cuts import CutRule, diverse_buckets
 from reanon_core.kernels.rings import greedy_rings, random_factors
 from reanon_core.kernels.siphash import fresh_key, siphash_words
 from reanon_core.model.arrays import Int32, Int64, UInt64
-from reanon_core.model.schema import QuasiIdentifier
-from reanon_core.recoding.attribute_scales import length_scales
 
 NEVER = np.uint64(2**64 - 1)
 
@@ -25,35 +22,6 @@ class Worlds:
     images: Int32  # [ell - 1, n] permutations of the batch
     cell: Int32  # [n] every permutation stays within a cell
     bucket: Int32  # [n]
-
-
-def space_of(columns: tuple[QuasiIdentifier, ...], qi: Int32, extent: Int64) -> Space:
-    """The space of these columns, of which every person has a value."""
-    trees = [c.taxonomy.ancestors if c.hierarchical and c.taxonomy is not None else None for c in columns]
-    depths = np.array([0 if tree is None else len(tree) for tree in trees], dtype=np.int64)
-    widest = max([1, *(tree.shape[1] for tree in trees if tree is not None)])
-    nodes = np.zeros((len(trees), max(1, int(depths.max(initial=0))), widest), dtype=np.int32)
-    leaves = np.ones(nodes.shape, dtype=np.int64)
-    for attribute, tree in enumerate(trees):
-        for depth, level in enumerate(() if tree is None else tree):
-            nodes[attribute, depth, : len(level)] = level
-            leaves[attribute, depth, : len(level)] = np.bincount(level)[level]
-    weight = length_scales(extent[1] - extent[0], max(1, qi.shape[1]))
-    return Space((qi - extent[0][:, None]).astype(np.int32), weight, nodes, depths, leaves)
-
-
-def buckets_of(space: Space, sensitive: Int32, *, ell: int, least: int) -> Int32:
-    """The bucket of each person: cuts that lose least while both sides stay diverse; with ell 0 by size alone.
-
-    Paper: [ST15] Algorithm 1, Step 2; the cuts are ours (departure D1).
-    Requires: the batch itself is diverse.
-    """
-    if not len(space.codes):  # no quasi-identifier is known that could tell people apart
-        return np.zeros(len(sensitive), dtype=np.int32)
-    orders = np.argsort(space.codes, axis=1, kind="stable").astype(np.int32)
-    values = int(sensitive.max(initial=0)) + 1
-    bucket, _ = diverse_buckets(space, orders, sensitive, values, CutRule(ell, least))
-    return bucket
 
 
 @dataclass(frozen=True, eq=False)

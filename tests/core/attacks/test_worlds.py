@@ -22,7 +22,7 @@ COLUMNS = (("age", "disease"), ("city", "rank", "disease"))
 def ledger(seed: int, *, memory: bool, people: int = 6) -> Ledger:
     snapshot = table(Random(seed), people, values=3)
     snapshots = [replace(snapshot, columns=columns) for columns in COLUMNS]
-    technique = Sequential(ell=2, buckets="qi-only", bucket_size=people)
+    technique = Sequential(ell=2, bucket_size=people)
     return replay(technique, snapshots, np.random.default_rng(seed), memory=memory)
 
 

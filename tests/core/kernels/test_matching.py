@@ -15,9 +15,9 @@ from reanon_core.kernels.rings import random_factors
 from reanon_core.kernels.transport import transport
 from reanon_core.model.schema import QuasiIdentifier
 from reanon_core.techniques.sequential import generalization
+from reanon_core.techniques.sequential.buckets import FixedSize, cut_buckets, space_of
 from reanon_core.techniques.sequential.generalization import generalize, non_sequential
 from reanon_core.techniques.sequential.loss_measure import measure_of
-from reanon_core.techniques.sequential.worlds import buckets_of, space_of
 
 EXTENT = np.array([[0, 0, 0], [9, 5, 3]])
 
@@ -121,7 +121,7 @@ def test_the_largest_table_of_costs_takes_200_megabytes() -> None:
 def test_buckets_are_diverse_and_cannot_be_cut_further(seed: int) -> None:
     snapshot = table(Random(seed), 40, values=4)
     space = space_of(snapshot.schema.quasi_identifiers, snapshot.qi, EXTENT)
-    bucket = buckets_of(space, snapshot.sensitive, ell=2, least=2)
+    bucket = cut_buckets(space, snapshot.sensitive, FixedSize(2, len(snapshot.qi)), ell=2)
     for one in range(int(bucket.max()) + 1):
         mine = np.flatnonzero(bucket == one)
         assert max(Counter(snapshot.sensitive[mine].tolist()).values()) * 2 <= len(mine)
@@ -154,7 +154,7 @@ def test_the_first_cut_is_the_one_that_gains_most() -> None:
     """One attribute, two heaps far apart: the cut lies between them."""
     qi = np.array([[0, 1, 1, 2, 50, 51, 52, 52]], np.int32)
     space = space_of((QuasiIdentifier(name="a"),), qi, np.array([[0], [60]]))
-    bucket = buckets_of(space, np.array([0, 1, 0, 1, 0, 1, 0, 1], np.int32), ell=2, least=2)
+    bucket = cut_buckets(space, np.array([0, 1, 0, 1, 0, 1, 0, 1], np.int32), FixedSize(2, 1), ell=2)
     assert len({*bucket[:4].tolist()} & {*bucket[4:].tolist()}) == 0
 
 

@@ -22,8 +22,8 @@ from reanon_core.model.snapshot import Snapshot
 from reanon_core.readers.sequential import PEOPLE, draws_of, value_order_count
 from reanon_core.replay import replay
 from reanon_core.techniques.sequential.batches import Batch
+from reanon_core.techniques.sequential.buckets import space_of
 from reanon_core.techniques.sequential.technique import Sequential
-from reanon_core.techniques.sequential.worlds import space_of
 
 TRIES = 60
 LINE = Schema(
@@ -121,11 +121,11 @@ def tiny(kind: str) -> tuple[Sequential, list[Snapshot]]:
     three = table(Random(2), 3, values=3)
     same = replace(whole, sensitive=np.array([0, 0, 1, 1], np.int32))
     return {
-        "mondrian": (Sequential(ell=2, buckets="mondrian"), [on_a_line([1, 2, 5, 8, 9], "caabb")]),
-        "qi-only": (Sequential(ell=2, buckets="qi-only"), both),
+        "least-loss": (Sequential(ell=2, buckets="least-loss"), [on_a_line([1, 2, 5, 8, 9], "caabb")]),
+        "blind": (Sequential(ell=2), both),
         "grid": (Sequential(ell=2), [replace(on_a_grid, columns=("age", "disease"))]),
-        "ring": (Sequential(ell=2, buckets="qi-only", worlds="ring"), [on_a_line([0, 1, 3, 7, 12], "aabbc")]),
-        "ell": (Sequential(ell=3, buckets="qi-only"), [replace(three, columns=("age", "disease")), three]),
+        "ring": (Sequential(ell=2, worlds="ring"), [on_a_line([0, 1, 3, 7, 12], "aabbc")]),
+        "ell": (Sequential(ell=3), [replace(three, columns=("age", "disease")), three]),
         "batches": (Sequential(ell=2), [part(growing, four, ("age", "disease")), growing]),
         "waiting": (
             Sequential(ell=2, on_batch="wait"),
@@ -140,11 +140,11 @@ def tiny(kind: str) -> tuple[Sequential, list[Snapshot]]:
     }[kind]
 
 
-SLOW = ("qi-only", "batches", "leaving", "homogeneous", "non-sequential")
+SLOW = ("blind", "batches", "leaving", "homogeneous", "non-sequential")
 
 
 @pytest.mark.parametrize(
-    "kind", ["mondrian", "grid", "ring", "ell", *(pytest.param(kind, marks=pytest.mark.slow) for kind in SLOW)]
+    "kind", ["least-loss", "grid", "ring", "ell", *(pytest.param(kind, marks=pytest.mark.slow) for kind in SLOW)]
 )
 def test_likelihoods_are_how_often_the_technique_itself_publishes_the_same(kind: str) -> None:
     """Every world is published under many seeds; an order of people that mattered would show here too."""
@@ -182,7 +182,7 @@ def rate_of(technique: Sequential, tables: list[Snapshot], truth: list[object], 
 
 def test_a_reader_knows_everyone_where_a_cut_was_not_made() -> None:
     """The two eldest share a value: otherwise they would be a bucket of their own. All checks hold."""
-    technique = Sequential(ell=2, buckets="mondrian")
+    technique = Sequential(ell=2, buckets="least-loss")
     ledger = published(technique, [on_a_line([1, 2, 5, 8, 9], "caabb")], seed=1)
     for check in own_checks(technique):
         verdict, _ = check.examine(ledger.entries[0], check.initial_memory())
@@ -194,8 +194,8 @@ def test_a_reader_knows_everyone_where_a_cut_was_not_made() -> None:
     assert attack.inferred.tolist() == [2, 0, 0, 1, 1]
 
 
-def test_a_reader_of_qi_only_buckets_considers_no_value_likelier_than_one_in_ell() -> None:
-    technique = Sequential(ell=2, buckets="qi-only")
+def test_a_reader_of_blind_buckets_considers_no_value_likelier_than_one_in_ell() -> None:
+    technique = Sequential(ell=2)
     (reading,) = readings_of(technique, published(technique, [on_a_line([1, 2, 5, 8, 9], "caabb")], seed=1))
     assert greatest_posterior(reading).max() == pytest.approx(0.5)
 
@@ -204,7 +204,7 @@ def test_ring_worlds_are_caught_where_symmetric_ones_are_not() -> None:
     snapshot = on_a_line([0, 3, 4, 6, 8], "cabab")
     greatest = {}
     for worlds in ("ring", "symmetric"):
-        technique = Sequential(ell=2, buckets="qi-only", worlds=worlds)  # type: ignore[arg-type]
+        technique = Sequential(ell=2, worlds=worlds)  # type: ignore[arg-type]
         greatest[worlds] = [
             greatest_posterior(reading).max()
             for seed in range(2)

@@ -9,9 +9,10 @@ from oracles.worlds import World, posteriors, ring_chances, symmetric_chances, s
 
 from reanon_core.kernels.siphash import siphash_words
 from reanon_core.model.schema import QuasiIdentifier
+from reanon_core.techniques.sequential.buckets import space_of
 from reanon_core.techniques.sequential.generalization import generalize
 from reanon_core.techniques.sequential.loss_measure import measure_of
-from reanon_core.techniques.sequential.worlds import order_by_value, ring_worlds, space_of, symmetric_worlds
+from reanon_core.techniques.sequential.worlds import order_by_value, ring_worlds, symmetric_worlds
 
 TABLES: list[tuple[World, int]] = [
     ((0, 1, 2, 3), 2),

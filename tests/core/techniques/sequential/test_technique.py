@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,11 +14,13 @@ from reanon_core.metrics.generalization import LossMetric
 from reanon_core.model.arrays import MISSING
 from reanon_core.model.errors import InvalidParameter, InvalidSchema, Unpublishable
 from reanon_core.model.ledger import Ledger
-from reanon_core.model.schema import Missing, QuasiIdentifier, Schema
+from reanon_core.model.schema import Missing, QuasiIdentifier, Schema, Sensitive
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.publishing import publish
 from reanon_core.replay import replay
-from reanon_core.techniques.sequential.batches import blind_size
+from reanon_core.techniques.sequential.admission import admit
+from reanon_core.techniques.sequential.batches import batch_of
+from reanon_core.techniques.sequential.buckets import BlindSize, mondrian_buckets
 from reanon_core.techniques.sequential.technique import Sequential
 
 RELEASES = (
@@ -196,36 +199,87 @@ def test_a_release_without_quasi_identifiers_is_published_as_it_is() -> None:
     assert LossMetric().measure(ledger.entries[0], np.random.default_rng(0)) == 0.0
 
 
-def test_qi_only_buckets_do_not_look_at_sensitive_values_and_refuse_if_one_is_poor() -> None:
+def test_buckets_of_a_given_size_do_not_look_at_sensitive_values_and_refuse_if_one_is_poor() -> None:
     everyone = table(Random(10), 80)
-    technique = Sequential(ell=2, buckets="qi-only", bucket_size=20)
+    technique = Sequential(ell=2, bucket_size=20)
     other = replace(everyone, sensitive=np.roll(everyone.sensitive, 1))
     buckets = [
         publish(technique, one, technique.initial_state(), np.random.default_rng(0)).state.bucket.tolist()
         for one in (everyone, other)
     ]
     assert buckets[0] == buckets[1]
-    with pytest.raises(Unpublishable, match="would not be 4-diverse with cuts by quasi-identifiers down to 4 people"):
-        replay(Sequential(ell=4, buckets="qi-only", bucket_size=4), [everyone], np.random.default_rng(0))
+    with pytest.raises(Unpublishable, match="4-diverse with cuts by quasi-identifiers; set bucket_size to"):
+        replay(Sequential(ell=4, bucket_size=4), [everyone], np.random.default_rng(0))
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_blind_buckets_are_the_same_however_the_values_are_arranged(seed: int) -> None:
-    everyone = table(Random(seed), 150, values=7)
-    technique, rng = Sequential(ell=2), np.random.default_rng(seed)
-    other = replace(everyone, sensitive=rng.permutation(everyone.sensitive))
-    buckets = [
-        publish(technique, one, technique.initial_state(), rng).state.bucket.tolist() for one in (everyone, other)
-    ]
-    assert buckets[0] == buckets[1]
-    assert max(buckets[0]) > 0
+def bucket_of_people(snapshot: Snapshot, ell: int) -> np.ndarray:
+    """The blind bucket of each person of a first release."""
+    technique = Sequential(ell=ell)
+    batch = batch_of(admit(snapshot, technique.initial_state(), technique), technique)
+    assert batch is not None
+    return batch.bucket
 
 
-def test_the_size_of_blind_buckets_grows_with_the_share_of_the_most_frequent_value() -> None:
-    assert blind_size(np.full(50, 20), 2) == 16  # 8 ell
-    assert blind_size(np.array([100] + [50] * 18), 3) == 180  # 2 (ell f)^2 of 1,000
-    assert blind_size(np.array([50] + [10] * 10), 2) == 150  # near the limit there is one bucket
-    assert blind_size(np.array([30, 20, 10]), 2) == 60
+@pytest.mark.parametrize("seed", range(12))
+def test_no_exchange_of_values_within_blind_buckets_leads_to_other_buckets(seed: int) -> None:
+    """Values depend on ages, so that cuts teach something; any worlds only exchange values within buckets."""
+    rng, everyone = np.random.default_rng(seed), table(Random(seed), 1500, values=12)
+    near = (everyone.qi[0] // 8 + rng.integers(0, 9, everyone.size)) % 12
+    everyone = replace(everyone, sensitive=near.astype(np.int32))
+    bucket = bucket_of_people(everyone, 2)
+    assert bucket.max() > 3
+    by_bucket = np.lexsort((rng.random(everyone.size), bucket))
+    exchanged = everyone.sensitive.copy()
+    exchanged[np.argsort(bucket, kind="stable")] = everyone.sensitive[by_bucket]
+    assert (exchanged != everyone.sensitive).any()
+    assert bucket_of_people(replace(everyone, sensitive=exchanged), 2).tolist() == bucket.tolist()
+
+
+def test_the_first_cut_of_a_column_keeps_both_sides_diverse_whatever_their_values_are() -> None:
+    counts = np.array([[40, 40, 20, 100], [300, 300, 300, 300]])
+    assert BlindSize(2, 1).least(counts)[:, 0].tolist() == [200, 600]  # ell f n, unless chance asks for more
+    assert BlindSize(2, 1).least(np.full((1, 50), 20))[0, 0] == 40
+
+
+def test_later_cuts_have_room_for_chance_and_for_what_earlier_ones_have_added() -> None:
+    rule, before = BlindSize(3, 2), np.full((1, 10), 1000)
+    even = np.full((1, 10), 500)
+    rule.learn(np.array([1], np.int32), before, (even, even))
+    assert np.isnan(rule.variance[0])
+    assert rule.variance[1] == 0.0
+    assert rule.least(before)[0].tolist() == [3000, 30]  # 4 deviations: 10 (4 * 3 / 7)^2 = 29.4 people
+    apart = np.array([[750] * 5 + [250] * 5])
+    rule.learn(np.array([1], np.int32), before, (apart, before - apart))
+    assert rule.variance[1] == pytest.approx(0.25, abs=0.001)
+    assert rule.least(before)[0, 1] == 110  # 10 / ((7 / 12)^2 - 0.2491)
+
+
+def test_a_rule_that_has_seen_values_fall_apart_makes_no_more_cuts() -> None:
+    rule, before = BlindSize(3, 1), np.full((1, 10), 1000)
+    apart = np.array([[1000] * 5 + [0] * 5])
+    rule.learn(np.array([0], np.int32), before, (apart, before - apart))
+    assert rule.least(before)[0, 0] == 10_000
+
+
+@pytest.mark.parametrize("buckets", ["least-loss", "mondrian"])
+def test_buckets_that_look_at_values_are_diverse(buckets: Any) -> None:
+    everyone = table(Random(3), 300, values=6)
+    technique = Sequential(ell=3, buckets=buckets)
+    state = publish(technique, everyone, technique.initial_state(), np.random.default_rng(0)).state
+    assert state.bucket.max() > 3
+    for one in range(int(state.bucket.max()) + 1):
+        values = state.sensitive[state.bucket == one]
+        assert np.bincount(values).max() * 3 <= len(values)
+
+
+def test_mondrian_buckets_cut_the_widest_column_at_its_median() -> None:
+    """Two columns; the second is twice as wide, and its median separates the people by four and four."""
+    columns = (QuasiIdentifier(name="a", domain=(0, 100)), QuasiIdentifier(name="b", domain=(0, 100)))
+    schema = Schema(quasi_identifiers=columns, sensitive=Sensitive(name="s", values=("x", "y")))
+    qi = np.array([[0, 40, 0, 40, 0, 40, 0, 40], [0, 5, 10, 15, 50, 60, 70, 80]], np.int32)
+    extent = np.array([[0, 0], [100, 100]])
+    bucket = mondrian_buckets(qi, np.array([0, 1] * 4, np.int32), schema, extent, ell=2)
+    assert not {*bucket[:4].tolist()} & {*bucket[4:].tolist()}
 
 
 def test_people_in_a_bucket_that_is_not_diverse_are_refused_or_wait() -> None:

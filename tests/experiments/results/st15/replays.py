@@ -62,8 +62,8 @@ def first_people(whole: Snapshot, people: int, known: tuple[int, ...] | None = N
 def technique_of(how: str, ell: int, loss: str = "lm") -> Sequential:
     """The paper's algorithm with `ring` worlds, ours with symmetric ones (`sequential`), or one for comparison."""
     if how == "ring":
-        return Sequential(ell=ell, worlds="ring", loss=loss, buckets="mondrian", on_bare="publish")
-    return Sequential(ell=ell, approach=how, loss=loss, buckets="mondrian", on_bare="publish")
+        return Sequential(ell=ell, worlds="ring", loss=loss, buckets="least-loss", on_bare="publish")
+    return Sequential(ell=ell, approach=how, loss=loss, buckets="least-loss", on_bare="publish")
 
 
 def replay_losses(technique: Sequential, snapshots: Iterable[Snapshot], seed: int) -> Losses:

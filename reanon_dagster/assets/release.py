@@ -153,11 +153,11 @@ class _ReleaseRun:
     def _again(self, series: Series, view: SeriesView, record: ReleaseRecord) -> Made:
         """A published release: its stored verdicts and its description.
 
-        Raises: OutOfOrder if the run says that it was withdrawn; Refused if its snapshot is another now.
+        Raises: OutOfOrder if it was withdrawn, but in a backfill; Refused if its snapshot is another now.
         """
         if view.pending:
             raise Refused("\n".join(view.pending))
-        if WITHDRAWN in self.context.run.tags:
+        if not in_backfill(self.context):  # in one, later releases wait for it
             require_not_withdrawn(record)
         require_published_input(series, view, record)
         held = read_verdicts(series.private_folder, record.position)

@@ -121,8 +121,10 @@ def test_a_withdrawn_release_turns_red_and_says_when_it_was_withdrawn(maker: Mak
         assert maker.make(release).success
     command("withdraw", maker.path, "--release", "r2", "--because", "a wrong column")
     for again in (False, True):
-        if again:  # a person materializes everything once more: the later releases build on this one
-            assert maker.make("r2").success
+        if again:  # a person backfills everything once more, and later releases wait for this one
+            assert "r2 was withdrawn on" in maker.refusal("r2")
+            request = dg.RunRequest(partition_key="r2", tags={"dagster/backfill": "all"})
+            assert run_as_requested(maker, request).success
             assert str(maker.metadata("release")["withdrawn"].value).startswith("on 20")
         (request,) = tick(maker)
         assert request.partition_key == "r2"

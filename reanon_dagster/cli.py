@@ -249,7 +249,8 @@ def _backup_and_keys(commands: "argparse._SubParsersAction[argparse.ArgumentPars
 
 def _add_init(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     init = _command(commands, "init", "write a commented series.yaml, with a small example or for a table of yours")
-    init.add_argument("folder", type=Path, metavar="DIR", help="the folder to write to; it must not hold a series yet")
+    folder_help = "the folder to write to, without a series; with --from, by default named like the table"
+    init.add_argument("folder", type=Path, nargs="?", metavar="DIR", help=folder_help)
     table_help = "a table of yours, such as people.csv: propose the series for it, and copy it as the first snapshot"
     init.add_argument("--from", dest="table", type=Path, metavar="F", help=table_help)
     init.add_argument("--id", metavar="COLUMN", help="the column that identifies a person; by default the likely one")

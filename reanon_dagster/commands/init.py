@@ -3,6 +3,7 @@
 import argparse
 import re
 import sys
+from pathlib import Path
 
 from reanon_core.model.errors import InvalidParameter, Problem
 from reanon_dagster.commands.output import say, warn
@@ -17,11 +18,14 @@ SHOWN = 8
 
 def run(options: argparse.Namespace) -> int:
     """Write the example, or the series that is proposed for a table; existing files are never overwritten."""
-    series = options.folder / "series.yaml"
+    if options.folder is None and options.table is None:
+        raise InvalidParameter(Problem("DIR", "be given without --from"))
+    folder = options.folder or Path(proposed_series.stem(options.table))
+    series = folder / "series.yaml"
     if options.table is None:
         if options.id is not None or options.sensitive is not None:
             raise InvalidParameter(Problem("--id and --sensitive", "be given with --from, and only then"))
-        write_example(options.folder)
+        write_example(folder)
         say(f"wrote {series} and an example beside it; next: reanon rehearse {series}", quiet=options.quiet)
         return 0
     columns, keys = read_columns(options.table)
@@ -29,9 +33,9 @@ def run(options: argparse.Namespace) -> int:
     candidates = likely_sensitive(columns, id_)
     asked = options.sensitive or (_asked(candidates) if sys.stdin.isatty() and candidates else None)
     sensitive = _chosen("--sensitive", asked, columns, [], f"values to protect; {_listed(candidates)}")
-    name = re.sub(r"[^A-Za-z0-9_-]+", "-", options.folder.resolve().name).strip("-_") or "series"
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", folder.resolve().name).strip("-_") or "series"
     found = proposed_series.proposal(name, options.table, columns, keys, id_, sensitive)
-    snapshot = options.folder / found.snapshot
+    snapshot = folder / found.snapshot
     for path in (series, snapshot):
         if path.exists():
             raise InvalidParameter(Problem("file", "not exist yet", str(path), "choose another folder"))

@@ -258,6 +258,12 @@ def _days(distinct: Sequence[str]) -> tuple[date, date] | None:
     return min(days), max(days)
 
 
+def stem(file: Path) -> str:
+    """The name of a file without its ending and without the release that it names."""
+    name = file.name.removesuffix(ending_of(file.name) or file.suffix)
+    return re.sub(r"[-_. ]*\d[\dQW-]*$", "", name) or "series"
+
+
 def _calendar(file: Path) -> tuple[str, str, str]:
     """The release whose name is in the file's name, the pattern of snapshots, and the lines of `releases`."""
     ending = ending_of(file.name) or ""

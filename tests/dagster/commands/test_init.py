@@ -147,6 +147,14 @@ def test_whatever_is_proposed_for_a_column_is_a_valid_column(values: list[str]) 
             assert set(map(str, settings_of["order"])) == set(values)
 
 
+def test_the_folder_is_named_like_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    people(60).to_csv("ward-2024-Q1.csv", index=False)
+    assert main(["init", "--from", "ward-2024-Q1.csv", "--sensitive", "disease", "--quiet"]) == 0
+    assert load_series(tmp_path / "ward").name == "ward"
+    assert main(["init"]) == 2
+
+
 def test_what_is_proposed_loads(tmp_path: Path) -> None:
     table().to_csv(tmp_path / "t.csv", index=False)
     assert init(tmp_path, str(tmp_path / "t.csv"), "--sensitive", "disease", "--id", "patient") == 0

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -26,6 +28,11 @@ class Estimate:
         """Whether a number lies in the interval, up to rounding."""
         slack = 1e-9 * max(1.0, abs(truth))
         return self.low - slack <= truth <= self.high + slack
+
+    def widened(self, by: float) -> "Estimate":
+        """The estimate with one error more, which is independent of the others."""
+        down, up = float(np.hypot(self.value - self.low, by)), float(np.hypot(self.high - self.value, by))
+        return Estimate(self.value, self.value - down, self.value + up, self.notes)
 
     def scaled(self, by: float) -> "Estimate":
         """The estimate in another unit."""

@@ -369,9 +369,15 @@ class Evidence:
         cells = np.array([both, having - both, inside - both, len(met) - inside - having + both])
         ratio = np.array([1.0, -1.0])
         hidden = max(0.0, float(ratio @ fit.hidden @ ratio)) ** 0.5 / float((1 / np.maximum(cells, FEWEST)).sum())
+        return Total(both, float(np.hypot(hidden, self._misplaced(selection, chosen))))
+
+    def placed(self, where: Where, chosen: Bool) -> float:
+        """How uncertain it is how many of the people with the values meet conditions, because boxes leave it open."""
+        return self._misplaced(self.selection(where), chosen)
+
+    def _misplaced(self, selection: "Selection", chosen: Bool) -> float:
         weighted = replace(self.units, people=self.weights(chosen))
-        placed = combined(*(total_of_all(weighted, one) for one in selection.quantities))
-        return Total(both, float(np.hypot(hidden, placed.error)))
+        return combined(*(total_of_all(weighted, one) for one in selection.quantities)).error
 
     def difference(
         self,

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -348,6 +349,10 @@ class ReleaseEstimates:
         terms = Terms(("odds",), np.ones(1), values)
         fit = evidence.fitted(values, chosen, weight)
         odds = terms.told(fit, self._lost, self.level)["odds"]
+        # Where the people with the value are in their boxes moves them from one side of the odds to the other.
+        cells = [max(float(fit.having[:, side].sum()), HALF) for side in (0, 1)]
+        placed = evidence.placed({**where, **of}, chosen) * sum(1 / cell for cell in cells)
+        odds = odds.widened(NormalDist().inv_cdf((1 + self.level) / 2) * placed)
         # No one at all has odds too: those of half a person.
         inside = float(people @ share)
         most = sum(-_log_odds(0.0, side) for side in (inside, outside))

@@ -2,6 +2,9 @@
 
 import json
 import re
+import shutil
+import subprocess
+from contextlib import chdir
 from pathlib import Path
 
 import duckdb
@@ -29,16 +32,47 @@ def series(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_code_of_the_page_runs(series: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (ROOT / "docs" / "using-a-release.md").read_text()
-    asking, sql = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[-2:]
+    asking, fitting, sql = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[-3:]
     monkeypatch.chdir(series)
     names: dict[str, object] = {}
     exec(asking, names)
     people = names["latest"].size
     assert names["by_disease"]["value"].sum() == pytest.approx(people)
     assert names["over_time"]["release"].tolist() == ["2024-Q1", "2024-Q2"]
+    with pytest.raises(InvalidParameter, match="must have people of one region in each group"):
+        exec(fitting, names)  # a dozen people are too few for regions
     exec(sql, {})
     monkeypatch.chdir(series)
     monkeypatch.undo()
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
+def test_the_r_code_of_the_page_counts_as_the_release_does(series: Path) -> None:
+    page = (ROOT / "docs" / "using-a-release.md").read_text()
+    blocks = re.findall(r"^```r\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    for name, block in zip(("clinic", "hospital"), blocks, strict=True):
+        folder = series / "published" / name / "2024-Q2"
+        command = ["Rscript", "--vanilla", "-e", f"{block}\ncat(estimate)"]
+        told = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=True).stdout
+        with duckdb.connect() as connection, chdir(folder):
+            connection.execute(Path("view.sql").read_text())
+            query = "SELECT sum(weight * covered(age_min, age_max, 30, 39)) FROM people WHERE disease = 'gastritis'"
+            (expected,) = connection.execute(query).fetchall()[0]
+        assert float(told) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["hospital", "clinic"])
+def test_the_view_beside_the_files_is_that_of_the_reader_and_has_the_columns_of_people(series: Path, name: str) -> None:
+    folder = series / "published" / name / "2024-Q2"
+    assert (folder / "view.sql").read_text() == release_view(folder)
+    people = open_release(folder).people().to_pandas()
+    with duckdb.connect() as connection, chdir(folder):
+        connection.execute(Path("view.sql").read_text())
+        shown = connection.execute("SELECT * FROM people").df()
+    assert set(people.columns) <= set(shown.columns)
+    for column in ("age_mid", "education_mid"):
+        weights = [frame.groupby(column)["weight"].sum() for frame in (people, shown)]
+        assert weights[0].to_dict() == pytest.approx(weights[1].to_dict())
 
 
 @pytest.mark.parametrize("name", ["hospital", "clinic"])

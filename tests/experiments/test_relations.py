@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "experiments")]
 
+import estimate_series  # noqa: E402
 import relations  # noqa: E402
 
 KEPT = json.loads((ROOT / "docs" / "figures" / "relations.json").read_text())
@@ -27,6 +28,25 @@ def test_every_line_on_the_page_is_that_of_the_experiment(line: Callable[[str, d
 
 def test_nine_of_ten_intervals_hold_the_truth_with_every_technique() -> None:
     assert all(min(found["held"], found["held, related"]) >= 0.9 for found in KEPT.values())
+
+
+def test_counts_and_regressions_of_a_long_series_are_as_good_as_the_page_says() -> None:
+    text = (ROOT / "docs" / "using-a-release.md").read_text()
+    kept = json.loads((ROOT / "docs" / "figures" / "estimate-series.json").read_text())
+    for form, releases in kept.items():
+        for release, found in releases.items():
+            assert estimate_series.table_line(form, int(release), found) in text
+            assert found["held"] >= 0.9
+            assert found["half width"] <= 0.08
+            assert found["right sign"] == found["coefficients"] > 20
+            assert found["within"] >= found["coefficients"] - 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not ADULT.exists(), reason="Adult does not lie beside the project")
+def test_the_experiment_on_a_long_series_runs(tmp_path: Path) -> None:
+    assert estimate_series.main(["--seeds", "1", "--people", "5000", "--out", str(tmp_path)]) == 0
+    assert set(json.loads((tmp_path / "estimate-series.json").read_text())) == set(estimate_series.FORMS)
 
 
 @pytest.mark.skipif(not ADULT.exists(), reason="Adult does not lie beside the project")

@@ -45,6 +45,7 @@ def test_there_is_an_experiment_for_each_document_of_figures() -> None:
         "ends",
         "estimate_ageing",
         "estimate_coverage",
+        "estimate_series",
         "insiders",
         "js_reduce",
         "relations",

@@ -46,18 +46,21 @@ def test_the_fit_of_groups_of_one_person_is_the_usual_logistic_regression_and_hi
 
 
 def test_the_numbers_of_a_pair_are_whose_all_permutations_say() -> None:
-    terms, number = np.array([[1.0, 0], [1, 1], [1, 0], [1, 1]]), np.array([0.0, 3, 1, 4])
-    fit = line(terms, np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]), number)
-    expected, variance = terms @ fit.coefficients, 0.0
-    for _ in range(50):  # the variance that goes with these coefficients
-        likely_sum, told = 0.0, np.zeros(4)
-        for pair in (slice(0, 2), slice(2, 4)):
+    rng, pairs = np.random.default_rng(3), 60
+    column = rng.normal(size=2 * pairs)
+    number, group = column + rng.normal(size=2 * pairs), np.repeat(np.arange(pairs), 2)
+    terms = np.stack([np.ones(2 * pairs), column], axis=-1)
+    fit = line(terms, group, group, number)
+    expected, variance = terms @ fit.coefficients, 1.0
+    for _ in range(100):  # the variance that goes with these coefficients
+        told, squares = np.zeros(2 * pairs), 0.0
+        for pair in (slice(at, at + 2) for at in range(0, 2 * pairs, 2)):
             ways = np.array(list(permutations(number[pair])))
-            weight = np.exp(-((ways - expected[pair]) ** 2).sum(axis=1) / (2 * max(variance, 0.05)))
-            told[pair] = weight @ ways / weight.sum()
-            likely_sum += float(weight @ ((ways - expected[pair]) ** 2).sum(axis=1) / weight.sum())
-        variance = likely_sum / 4
-    assert fit.having == pytest.approx(told, abs=0.02)
+            off = ((ways - expected[pair]) ** 2).sum(axis=1)
+            weight = np.exp(-off / (2 * variance)) / np.exp(-off / (2 * variance)).sum()
+            told[pair], squares = weight @ ways, squares + float(weight @ off)
+        variance = squares / (2 * pairs)
+    assert fit.having == pytest.approx(told, abs=0.05)
 
 
 def planted(seed: int) -> pd.DataFrame:

@@ -88,7 +88,7 @@ def test_each_release_has_its_columns_and_no_groups(series: Path) -> None:
         "r2": ["zip_min", "zip_max", "job_min", "job_max", "disease"],
         "r3": ["age_min", "age_max", "job_min", "job_max", "blood"],
     }
-    files = ["README.md", "datapackage.json", "manifest.json", "table.csv", "table.parquet"]
+    files = ["README.md", "datapackage.json", "manifest.json", "table.csv", "table.parquet", "view.sql"]
     assert sorted(file.name for file in (published / "r1").iterdir()) == files
     manifest = json.loads((published / "r3" / "manifest.json").read_text())
     assert manifest["columns"] == ["age", "job", "blood"]

@@ -80,6 +80,7 @@ def test_only_the_newest_release_that_stands_can_be_withdrawn(series: Path, publ
         "manifest.json",
         "table.csv",
         "table.parquet",
+        "view.sql",
     ]
     assert run("withdraw", series, "--release", "r9", "--because", "b") == 2
     assert run("withdraw", series, "--release", "r3", "--because", " ") == 2

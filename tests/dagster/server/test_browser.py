@@ -86,10 +86,9 @@ def test_which_release_failed_and_why_is_read_after_one_click_in_the_lineage(ser
     picture(page, "checks-after-a-fault")
 
 
-def test_the_events_of_the_partition_that_failed_have_the_sentence(server: Server, page: Page) -> None:
-    page.open(f"{server.url}/assets/faulty/release?view=partitions&partition=2024-04-30")
-    page.click("View all historical events (1)")
-    page.show("refused", "patient must be unique in a snapshot")
+def test_the_latest_event_of_the_asset_has_the_sentence(server: Server, page: Page) -> None:
+    page.open(f"{server.url}/assets/faulty/release?view=events")
+    page.show("Partition 2024-04-30 observed in run", "refused", "patient must be unique in a snapshot")
     picture(page, "events-after-a-fault")
 
 

@@ -323,5 +323,8 @@ def test_a_frame_that_is_filtered_by_the_sensitive_value_is_refused() -> None:
     others = people(1000, 360)
     again = pd.concat([frame[frame["disease"] != "HIV"], others[others["disease"] == "HIV"]])
     again_without = pd.concat([frame[frame["disease"] != "HIV"], others[others["disease"] == "cold"]])
-    series.publish(again, name="Q3")
-    series.publish(again_without, name="Q4")  # that no one with HIV returns is known
+    # What the filter costs the values that were hidden with this one is another brake.
+    series.publish(again, name="Q3", accept_drift="after the filter")
+    series.publish(again_without, name="Q4", accept_drift="after the filter")
+    told = [sentence for name, sentence, _ in series.accepted_drifts if name == "Q4"]
+    assert not [sentence for sentence in told if "hardly any" in sentence]  # that no one with HIV returns is known

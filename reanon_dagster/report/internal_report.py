@@ -8,11 +8,12 @@ import numpy as np
 
 from reanon_core import __version__
 from reanon_core.estimate.fitness import estimates_of, fitness, fitness_lines
+from reanon_core.metrics.value_counts import value_counts
 from reanon_core.model.ledger import Ledger
 from reanon_core.tables.release_table import published_tables
 from reanon_dagster.lab.comparison import attack_cells, declared_adversary
 from reanon_dagster.report.exposure import Candidates, candidates_over_time, exposed_people
-from reanon_dagster.report.ledger_numbers import churn, example, losses, margins, naive_ledger
+from reanon_dagster.report.ledger_numbers import churn, example, margins, naive_ledger
 from reanon_dagster.report.pages.audit_page import attack_description
 from reanon_dagster.report.pages.page_template import page
 from reanon_dagster.report.pages.pictures import lines, paired_bars
@@ -44,6 +45,7 @@ def internal_report(
     cells = list(attack_cells(technique, ledger, declared_adversary(series), attacks, tell))
     tell("margins and pairs")
     shown, pairs = margins(entry)
+    by_value = value_counts(entry)
     technique_made = stored.manifests[-1]["technique"]
     tables = published_tables(entry.release, entry.auxiliary, schema)
     found = fitness(estimates_of(tables, schema, technique_made, entry.withheld))
@@ -82,7 +84,7 @@ def internal_report(
             for one in shown
         ],
         pairs=pairs[:MOST_PAIRS],
-        losses=losses(entry),
+        losses=[] if by_value is None else by_value.rows(),
         most_values=MOST_VALUES,
         churn=churn(releases, [one.snapshot.in_table() for one in ledger.entries]),
         refusals=stored.refusals,

@@ -1,4 +1,4 @@
-"""What the ledger says about a series, for its steward: exposure, one example, churn, drift, losses and margins.
+"""What the ledger says about a series, for its steward: exposure, one example, churn, drift and margins.
 
 All of it is private. The margins compare original and published: the frequencies of each column and of each pair of
 columns, which are true counts.
@@ -137,41 +137,6 @@ def _drift(before: Snapshot, now: Snapshot) -> float:
     width = len(now.schema.sensitive.values)
     one, two = (np.bincount(table.sensitive, minlength=width) / max(1, table.size) for table in (before, now))
     return float(np.abs(one - two).sum() / 2)
-
-
-@dataclass(frozen=True)
-class ValueLoss:
-    """One sensitive value: its people, and what the release does to them."""
-
-    value: str
-    people: int
-    withheld: int
-    invented: int
-    """Counterfeits that show it."""
-
-    @property
-    def lost(self) -> float:
-        """The part of its people who are withheld."""
-        return self.withheld / max(self.people, 1)
-
-
-def losses(entry: Entry) -> list[ValueLoss]:
-    """The sensitive values of a release, those that lose most of their people first; nothing if it shows none."""
-    table, sensitive = entry.snapshot.in_table().answer(), entry.snapshot.schema.sensitive
-    if not entry.release.shows(sensitive.name):
-        return []
-    width = len(sensitive.values)
-    people = np.bincount(table.sensitive, minlength=width)
-    there = np.isin(table.persons, entry.trace.persons)
-    shown = np.bincount(table.sensitive[there], minlength=width)
-    rows = np.bincount(entry.release.sensitive, minlength=width)
-    invented = np.maximum(rows - shown, 0) if entry.auxiliary.total else np.zeros(width, np.int64)
-    found = [
-        ValueLoss(value, int(all_of_it), int(all_of_it - here), int(more))
-        for value, all_of_it, here, more in zip(sensitive.values, people, shown, invented, strict=True)
-        if all_of_it or more
-    ]
-    return sorted(found, key=lambda one: (-one.lost, -one.invented, one.value))
 
 
 BINS = 10

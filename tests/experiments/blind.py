@@ -120,7 +120,7 @@ def cost(rows: int, releases: int, seeds: list[int], adult: Path) -> Iterator[tu
                     unsafe_seed=seed,
                 )
                 for number, frame in enumerate(ends.snapshots(population, rows, releases)):
-                    last = series.publish(frame, name=f"r{number}")
+                    last = series.publish(frame, name=f"r{number}", accept_drift="an experiment")
                 for name, values in taken.items():
                     values.append(series.measure(name)[last.name] / (len(last.to_pandas()) if name[0] == "c" else 1))
             yield f"{population.name}, {balancing}", {name: float(np.mean(of)) for name, of in taken.items()}

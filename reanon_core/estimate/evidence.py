@@ -338,23 +338,20 @@ class Evidence:
 
     def count(self, selection: "Selection") -> Total:
         """How many of the published people are selected, and of those who are withheld as far as absences tell."""
-        total = self.total(selection.quantities, selection.chosen)
-        share = (selection.shares[0] + selection.shares[1]) / 2
-        if selection.chosen is None:
-            return total
-        if selection.columns and self.values_follow(share):
-            total = replace(
-                self._related(selection, selection.chosen),
-                below=total.below,
-                above=total.above,
-                rows=total.rows,
-            )
-        if self.absences is None:
+        chosen, share = selection.chosen, (selection.shares[0] + selection.shares[1]) / 2
+        if chosen is None or not selection.columns or not self.values_follow(share):
+            total = self.total(selection.quantities, chosen)
+        elif self.absences is not None:
+            total = self._related(selection, chosen)
+        else:  # every row may be a counterfeit
+            reach = self.total(selection.quantities, chosen)
+            total = replace(self._related(selection, chosen), below=reach.below, above=reach.above, rows=reach.rows)
+        if chosen is None or self.absences is None:
             return total
         of_bucket = self.absences.number[self.units.group]
         people = sums(of_bucket, self.units.people, len(self.absences.invented))
         met = sums(of_bucket, self.units.people * share, len(people)) / np.maximum(people, 1e-12)
-        added, variance = self.absences.of(selection.chosen, met)
+        added, variance = self.absences.of(chosen, met)
         error = float(np.hypot(total.error, variance**0.5))
         return replace(total, value=total.value + added, error=error, below=0.0, above=0.0)
 

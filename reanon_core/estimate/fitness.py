@@ -12,7 +12,7 @@ from reanon_core.model.schema import Schema
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MOST_ROWS = 1_000_000
+MOST_ROWS = 200_000
 """Of a larger release nothing is computed, so that its README takes no time."""
 FEWEST, MOST_VALUES = 50, 200
 """Values of so many people are looked at, and so many of them at most."""

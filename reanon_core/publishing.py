@@ -56,7 +56,6 @@ def publish(technique: Technique[S, P], snapshot: Snapshot, state: S, rng: np.ra
         state=technique.advance(state, snapshot, plan).with_codebook(Codebook.of(snapshot.schema)),
         withheld=dict(plan.withheld),
         notes=(*plan.notes, *notes_on_bins(extremes(snapshot.qi, snapshot.schema), snapshot.schema)),
-        count_record=plan.count_record,
         record_pool=plan.record_pool,
         witness=None if plan.witness is None else Witness(trace.rows[plan.witness]),
     )
@@ -79,5 +78,4 @@ def publish_in_parts(
         state=after.with_codebook(Codebook.of(schema)),
         withheld=made.withheld,
         notes=notes_on_bins(made.extremes, schema),
-        count_record=made.count_record,
     )

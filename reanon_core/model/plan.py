@@ -1,12 +1,10 @@
 """Private: what a technique decides for one release, before anything is written."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from reanon_core.model.arrays import Int32, frozen
-from reanon_core.model.packing import Packable
 from reanon_core.model.release import Boxes
 from reanon_core.model.snapshot import Snapshot
 
@@ -64,8 +62,6 @@ class Plan:
     """[w, published] for each world the row of each published person, numbered among the published rows."""
     notes: tuple[str, ...] = ()
     """What the steward must read about this release, without personal data."""
-    count_record: Mapping[str, Packable] = field(default_factory=dict)
-    """What was decided over counts, for the private record; empty if the technique does not decide so."""
     record_pool: Snapshot | None = None
     """The rows to publish from, where they are not the snapshot's alone: people who left, or invented people, may be
     among them."""

@@ -1,12 +1,10 @@
 """Private: everything that one release changes if the gate accepts it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from reanon_core.model.errors import Refused
 from reanon_core.model.ledger import Entry
-from reanon_core.model.packing import Packable
 from reanon_core.model.release import Auxiliary, Release
 from reanon_core.model.snapshot import Snapshot
 from reanon_core.model.trace import Trace, Witness
@@ -26,8 +24,6 @@ class Publication(Generic[S]):
     """How many rows are withheld, by reason."""
     notes: tuple[str, ...] = ()
     """What the steward must read about this release, without personal data."""
-    count_record: Mapping[str, Packable] = field(default_factory=dict)
-    """What was decided over counts, for the private record."""
     witness: Witness | None = None
     record_pool: Snapshot | None = None
     """The rows that were published from, where they are not the snapshot's alone."""

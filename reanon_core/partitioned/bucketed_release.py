@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reanon_core.bucketing.bucketed_plan import withheld_reasons
-from reanon_core.bucketing.count_plan import CountRecord
 from reanon_core.bucketing.division import Roster
 from reanon_core.bucketing.options import BucketOptions
 from reanon_core.bucketing.phases import shuffled_slots
@@ -113,7 +112,6 @@ def release_in_parts(
         codes=np.empty((0, 0), np.int32) if after.qi is None else after.qi.mapped(),
         extent=extent,
         extremes=counted.extremes,
-        count_record=CountRecord(counted.counts, plan).packed(),
     )
 
 

@@ -1,10 +1,8 @@
 """A release that was computed in parts."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from reanon_core.model.arrays import Int64
-from reanon_core.model.packing import Packable
 from reanon_core.model.release import Auxiliary, Release
 from reanon_core.model.trace import Trace
 from reanon_core.recoding.attribute_scales import Extremes
@@ -20,5 +18,3 @@ class PartitionedRelease:
     withheld: dict[str, int]
     extent: Int64  # [2, d]
     extremes: Extremes
-    count_record: Mapping[str, Packable] = field(default_factory=dict)
-    """What was decided over counts, for the private record."""

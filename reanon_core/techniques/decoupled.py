@@ -138,7 +138,6 @@ class Decoupled:
             counterfeits=own.counterfeits,
             withheld=own.withheld,
             notes=own.notes,
-            count_record=own.count_record,
             person_boxes=boxes,
             own=own,
             cohorts=cohorts,

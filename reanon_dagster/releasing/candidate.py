@@ -1,11 +1,11 @@
 """A candidate: a release that was computed and judged, and changes nothing until the gate accepts it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from reanon_core.model.ledger import Entry
-from reanon_core.model.packing import Packable, packed_digest
+from reanon_core.model.packing import packed_digest
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
 from reanon_core.tables.id_forms import NewIds
@@ -43,8 +43,6 @@ class Candidate:
     """How many people were forgotten when it was computed: one who is forgotten later may be in it."""
     utility: Utility
     """What the release is worth to its readers; empty if a required verdict fails."""
-    count_record: Mapping[str, Packable] = field(default_factory=dict)
-    """What was decided over counts, for the private record."""
     accepted: tuple[AcceptedDrift, ...] = ()
     """The brakes that a person has accepted."""
     new_ids: NewIds | None = None

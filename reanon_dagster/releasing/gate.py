@@ -90,7 +90,6 @@ def accept(series: "Series", candidate: Candidate) -> ReleaseRecord:
             manifest=staged.manifest,
             frozen={"fingerprint": json.dumps(series.fingerprint(), sort_keys=True), "key": candidate.key_check},
             accepted=candidate.accepted,
-            count_record=candidate.count_record,
             documents=staged.documents,
             series_documents=staged.series_documents,
             new_ids=candidate.new_ids,

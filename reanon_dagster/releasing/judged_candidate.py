@@ -131,7 +131,6 @@ def judged_candidate(
         seconds=time.perf_counter() - began,
         forgotten=len(view.summary.marks),
         utility=measured,
-        count_record=publication.count_record,
         accepted=accepted,
         new_ids=new_ids,
     )

@@ -6,7 +6,6 @@ from datetime import datetime
 
 from reanon_core.metrics.value_counts import ValueCounts
 from reanon_core.model.ledger import Entry
-from reanon_core.model.packing import Packable
 from reanon_core.model.verdict import Verdict
 from reanon_core.protocols import Memory
 from reanon_core.tables.id_forms import NewIds
@@ -105,8 +104,6 @@ class Commit:
     """What the first release freezes, by name: the settings of the series, and a check value of its key."""
     accepted: tuple[AcceptedDrift, ...] = ()
     """The brakes that a person has accepted for this release."""
-    count_record: Mapping[str, Packable] = field(default_factory=dict)
-    """What was decided over counts; empty if the technique does not decide so."""
     documents: Mapping[str, bytes] = field(default_factory=dict)
     """What explains the release, by the name of the file beside its tables."""
     series_documents: Mapping[str, bytes] = field(default_factory=dict)

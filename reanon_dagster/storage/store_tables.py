@@ -86,8 +86,6 @@ def create_statements(attributes: int, others: int) -> Sequence[str]:
         """CREATE TABLE private.value_counts (
             position INTEGER NOT NULL, code INTEGER NOT NULL, people INTEGER NOT NULL, withheld INTEGER NOT NULL,
             invented INTEGER NOT NULL, counted DOUBLE NOT NULL)""",
-        # What was counted, and what balancing and assignment decided over the counts.
-        "CREATE TABLE private.count_records (position INTEGER PRIMARY KEY, data BLOB NOT NULL)",
         # Audits that failed after publication: no release is published until a person has lifted them.
         """CREATE TABLE private.halts (
             release TEXT NOT NULL, halted TIMESTAMP NOT NULL, reason TEXT NOT NULL, lifted TIMESTAMP, because TEXT)""",

@@ -142,9 +142,6 @@ def _write_release(connection: "duckdb.DuckDBPyConnection", change: Commit) -> N
         forget_pages(shown.group, shown.sensitive, shown.other, shown.boxes.low, shown.boxes.high, shown.boxes.missing)
     if change.new_ids is not None:
         write_new_people(connection, change.new_ids)
-    if change.count_record:
-        query = "INSERT INTO private.count_records VALUES (?, ?)"
-        connection.execute(query, [record.position, pack(change.count_record)])
     _write_memories(connection, change)
     _write_documents(connection, change)
     connection.execute(
@@ -294,8 +291,7 @@ def write_erasure(connection: "duckdb.DuckDBPyConnection", change: Erasure) -> N
             _write_person(connection, position, entry, change)
             query = "UPDATE private.releases SET candidate_digest = ? WHERE position = ?"
             connection.execute(query, [digest, position])
-            # In a bucket of few people the counts tell their values; so would counts by value that still have them.
-            connection.execute("DELETE FROM private.count_records WHERE position = ?", [position])
+            # Counts by value would still have the person.
             connection.execute("DELETE FROM private.value_counts WHERE position = ?", [position])
             _write_value_counts(connection, position, value_counts(entry))
         erase_person(connection, change.person)

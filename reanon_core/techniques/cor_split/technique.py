@@ -10,7 +10,7 @@ import numpy as np
 from reanon_core.bucketing.assignment import Assignment
 from reanon_core.bucketing.balancing import Balancing
 from reanon_core.bucketing.bucketed_plan import BucketedPlan, placed_signatures, row_groups, withheld_reasons
-from reanon_core.bucketing.count_plan import CountRecord, assign_new_rows, balance_buckets
+from reanon_core.bucketing.count_plan import assign_new_rows, balance_buckets
 from reanon_core.bucketing.division import Division
 from reanon_core.bucketing.options import (
     CHOICES,
@@ -232,7 +232,6 @@ class CorSplit:
             groups=found.groups,
             counterfeits=found.counterfeits,
             withheld={**withheld, LIFESPAN_REACHED: expired} if expired else withheld,
-            count_record=CountRecord(divided.counts, assigned).packed(),
             division=Division(_for_all_rows(divided.division.entry, kept, -1), divided.division.changed),
             signatures=assigned.signatures,
             signature=_for_all_rows(signature, kept, -1),

@@ -10,7 +10,7 @@ from reanon_core.bucketing.assignment import Assignment
 from reanon_core.bucketing.balancing import Balancing
 from reanon_core.bucketing.bucket_split import split_buckets
 from reanon_core.bucketing.bucketed_plan import BucketedPlan, placed_signatures, row_groups, withheld_reasons
-from reanon_core.bucketing.count_plan import CountRecord, assign_new_rows, balance_buckets
+from reanon_core.bucketing.count_plan import assign_new_rows, balance_buckets
 from reanon_core.bucketing.options import (
     CHOICES,
     CHOSEN,
@@ -168,7 +168,6 @@ class MInvariance:
                 stranded=divided.stranded,
                 changed=divided.changed,
             ),
-            count_record=CountRecord(divided.counts, assigned).packed(),
             division=divided.division,
             signatures=assigned.signatures,
             signature=placed_signatures(divided.old_slot, found.signature, assigned.signatures),

@@ -98,12 +98,6 @@ def test_only_what_is_published_is_left_of_a_forgotten_person(series: Path) -> N
     assert [row[4:] for row in after] != own
 
 
-def test_counts_of_buckets_are_deleted_for_the_releases_with_the_person(series: Path) -> None:
-    assert rows(series, "SELECT position FROM private.count_records ORDER BY ALL") == [(0,), (1,)]
-    open_series(series).forget("Zacharias-000063")  # who is in r2 only
-    assert rows(series, "SELECT position FROM private.count_records") == [(0,)]
-
-
 def test_a_second_time_there_is_nothing_to_do(series: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = open_series(series)
     own.forget(SOMEONE)

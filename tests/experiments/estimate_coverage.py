@@ -85,7 +85,7 @@ def measured(population: ends.Population, form: str, given: argparse.Namespace) 
         unsafe_seed=given.seed,
     )
     for number, frame in enumerate(frames):
-        last = series.publish(frame, name=f"r{number}")
+        last = series.publish(frame, name=f"r{number}", accept_drift="an experiment")
     grouped = "group_id" in last.column_names
     told = {"withheld": last.withheld, "technique": ten_questions.stated(technique)}
     if to:

@@ -85,6 +85,29 @@ P017,29,15000,master,gastritis
 P018,33,21000,secondary,bronchitis
 """
 
+PROPOSED = """\
+# Proposed by `reanon init --from {file}`. Every key with its default: docs/series-yaml.md
+series: {name}
+
+# One snapshot for each release: the whole table at that time, one row per person. The id is never published.
+source: {{path: "{pattern}", id: {id}{keys}}}
+releases: {releases}
+
+# What others may know about a person: published as intervals. Delete what no outsider can know, it is then neither
+# stored nor published. Numbers are cut into bins of min_width from the lower end of the domain. Put the values of an
+# order so that neighbours are alike, or declare a taxonomy.
+quasi_identifiers:
+{columns}
+
+# What must not be linked to a person ({distinct} different values).
+sensitive: {sensitive}
+
+# Each person among m values or more, always the same. The first release freezes m and the columns.
+technique: {{name: m-invariance, m: {m}}}
+{publish}
+"""
+"""The file that `init --from` writes for a table."""
+
 
 def example_files() -> dict[str, str]:
     """The text of each file of the example, by its path in the series' folder."""

